@@ -1,0 +1,2 @@
+//! The goodput command.
+fn main() {}

@@ -1,0 +1,42 @@
+//! Errors that stop a reader: nothing in the file can be used, or using it would mean guessing.
+
+/// Why a file cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be opened or read.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file as the user named it.
+        path: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The file is not what it should be, or a required answer is missing.
+    #[error("{path}{}: {message}", at_line(*line))]
+    Format {
+        /// The file as the user named it.
+        path: String,
+        /// One-based line; zero for the whole file.
+        line: u32,
+        /// Field, empty for the whole row.
+        field: String,
+        /// What was seen and what was expected.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+fn at_line(line: u32) -> String {
+    if line == 0 { String::new() } else { format!(":{line}") }
+}
+
+impl ReadError {
+    /// What to do about it, when the reader knows.
+    pub fn remedy(&self) -> Option<&str> {
+        match self {
+            Self::Io { .. } => None,
+            Self::Format { remedy, .. } => Some(remedy),
+        }
+    }
+}

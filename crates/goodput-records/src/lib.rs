@@ -1,0 +1,8 @@
+//! Readers of what others wrote: scheduler records and job logs, as the record types of
+//! [`goodput_core::records`], with a [`ReadReport`] that accounts for every row.
+
+mod error;
+mod read_report;
+
+pub use error::ReadError;
+pub use read_report::{FileReport, Finding, ReadReport, Treatment};

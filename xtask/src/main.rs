@@ -1,0 +1,2 @@
+//! Checks of the workspace in one command.
+fn main() {}
