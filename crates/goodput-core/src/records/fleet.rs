@@ -117,6 +117,9 @@ pub struct Attempt {
     pub state: JobState,
     /// When it could first have started; `None` when never eligible or not recorded.
     pub eligible: Option<Timestamp>,
+    /// When its first device was assigned, where the record tells that apart from `start` (a gang that is
+    /// bound member by member); `None` when the allocation is atomic or the record does not say.
+    pub assigned: Option<Timestamp>,
     /// When its gang was complete; `None` when it never started.
     pub start: Option<Timestamp>,
     /// When it released its devices; `None` while running or pending.
