@@ -1,6 +1,8 @@
 //! Readers of what others wrote: scheduler records and job logs, as the record types of
 //! [`goodput_core::records`], with a [`ReadReport`] that accounts for every row.
 
+pub mod scheduler;
+
 mod error;
 mod read_report;
 

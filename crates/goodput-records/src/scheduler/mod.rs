@@ -1,0 +1,3 @@
+//! Records of schedulers, as [`goodput_core::records::FleetRecords`].
+
+pub mod slurm;
