@@ -281,11 +281,33 @@ pub struct PoolSample {
     pub source: SourceRef,
 }
 
+/// What one of a device count is, in [`FleetRecords`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum DeviceUnit {
+    /// A whole device.
+    #[default]
+    Device,
+    /// A thousandth of a device, for fleets whose jobs share one.
+    MilliDevice,
+}
+
+impl DeviceUnit {
+    /// Units in one whole device: divide sums over counts by it.
+    pub const fn per_device(self) -> u32 {
+        match self {
+            Self::Device => 1,
+            Self::MilliDevice => 1000,
+        }
+    }
+}
+
 /// Everything that scheduler records say about one fleet.
 #[derive(Debug, Clone, Default)]
 pub struct FleetRecords {
     /// Names.
     pub symbols: Symbols,
+    /// What every device count below counts. Whole devices unless jobs share one.
+    pub device_unit: DeviceUnit,
     /// Node lists by [`NodeSet`]; entry 0 is empty. Nodes are sorted and distinct within a set.
     pub node_sets: Vec<Vec<Symbol>>,
     /// Attempts, in file order.
@@ -313,6 +335,30 @@ impl FleetRecords {
     /// No records; the empty node set is in place.
     pub fn new() -> Self {
         Self { node_sets: vec![Vec::new()], ..Self::default() }
+    }
+
+    /// Counts in thousandths of a device from here on; what is there already is converted.
+    pub fn count_in_milli_devices(&mut self) {
+        if self.device_unit == DeviceUnit::MilliDevice {
+            return;
+        }
+        self.device_unit = DeviceUnit::MilliDevice;
+        let scale = self.device_unit.per_device();
+        let large = |count: &mut u64| *count = count.saturating_mul(scale.into());
+        let small = |count: &mut u32| *count = count.saturating_mul(scale);
+        self.attempts.iter_mut().for_each(|a| large(&mut a.devices));
+        self.nodes.iter_mut().for_each(|n| small(&mut n.devices));
+        self.capacity.iter_mut().for_each(|c| large(&mut c.devices));
+        self.queue_samples.iter_mut().for_each(|q| large(&mut q.devices));
+        for sample in &mut self.node_samples {
+            small(&mut sample.devices);
+            small(&mut sample.allocated);
+        }
+        for sample in &mut self.pool_samples {
+            large(&mut sample.offered);
+            large(&mut sample.held);
+            large(&mut sample.demand);
+        }
     }
 
     /// The nodes of a set.

@@ -6,7 +6,7 @@ mod symbol;
 mod timeline;
 
 pub use fleet::{
-    Attempt, AttemptKey, CapacityStep, FleetRecords, JobState, Node, NodeInterval, NodeSample, NodeSet,
+    Attempt, AttemptKey, CapacityStep, DeviceUnit, FleetRecords, JobState, Node, NodeInterval, NodeSample, NodeSet,
     NodeStatus, PoolSample, QueueSample, Reservation, WaitReason,
 };
 pub use source::{FileId, SourceRef};

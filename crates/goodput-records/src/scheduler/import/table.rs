@@ -1,0 +1,143 @@
+//! Rows of a CSV or Parquet table as text.
+
+use std::io::{BufRead, Read};
+
+use bytes::Bytes;
+use csv::{ByteRecord, StringRecord};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::reader::RowIter;
+use parquet::record::Field;
+
+use crate::ReadError;
+
+const PARQUET_MAGIC: &[u8] = b"PAR1";
+
+/// A table: its header, then row after row.
+pub(super) struct Table<'a> {
+    pub(super) format: &'static str,
+    pub(super) header: Vec<String>,
+    rows: Rows<'a>,
+    path: String,
+}
+
+enum Rows<'a> {
+    Csv { reader: Box<csv::Reader<Box<dyn BufRead + 'a>>>, bytes: ByteRecord },
+    Parquet { rows: Box<RowIter<'static>>, row: u32 },
+}
+
+/// Where a row stands, and whether its bytes were mended.
+pub(super) struct Position {
+    /// One-based line of a CSV file, one-based row of a Parquet file.
+    pub(super) line: u32,
+    /// Bytes that are no UTF-8 were replaced.
+    pub(super) has_bad_utf8: bool,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn open(path: &str, input: impl BufRead + 'a) -> Result<Self, ReadError> {
+        let io = |source| ReadError::Io { path: path.to_owned(), source };
+        let mut input = crate::gzip::inflated(input).map_err(io)?;
+        let mut first = Vec::with_capacity(PARQUET_MAGIC.len());
+        (&mut input).take(PARQUET_MAGIC.len() as u64).read_to_end(&mut first).map_err(io)?;
+        if first == PARQUET_MAGIC {
+            input.read_to_end(&mut first).map_err(io)?;
+            return Self::parquet(path, first);
+        }
+        Self::csv(path, Box::new(std::io::Cursor::new(first).chain(input)))
+    }
+
+    fn csv(path: &str, input: Box<dyn BufRead + 'a>) -> Result<Self, ReadError> {
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
+        let header = reader.byte_headers().map_err(|error| csv_error(path, error))?;
+        let mut header: Vec<String> =
+            header.iter().map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect();
+        if let Some(first) = header.first_mut() {
+            // Spreadsheets begin UTF-8 with a byte-order mark.
+            *first = first.trim_start_matches('\u{feff}').to_owned();
+        }
+        if header.iter().all(String::is_empty) {
+            return Err(format_error(path, "the file is empty".to_owned(), "give a CSV file with a header line"));
+        }
+        let rows = Rows::Csv { reader: Box::new(reader), bytes: ByteRecord::new() };
+        Ok(Self { format: "csv", header, rows, path: path.to_owned() })
+    }
+
+    fn parquet(path: &str, bytes: Vec<u8>) -> Result<Self, ReadError> {
+        let unreadable = |error: parquet::errors::ParquetError| parquet_error(path, &error);
+        let reader = SerializedFileReader::new(Bytes::from(bytes)).map_err(unreadable)?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let header = schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
+        let rows = Box::new(RowIter::from_file_into(Box::new(reader)));
+        Ok(Self { format: "parquet", header, rows: Rows::Parquet { rows, row: 0 }, path: path.to_owned() })
+    }
+
+    /// Position of a column.
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    /// Reads the next row into `row`; `None` at the end.
+    pub(super) fn next(&mut self, row: &mut StringRecord) -> Result<Option<Position>, ReadError> {
+        match &mut self.rows {
+            Rows::Csv { reader, bytes } => {
+                if !reader.read_byte_record(bytes).map_err(|error| csv_error(&self.path, error))? {
+                    return Ok(None);
+                }
+                let line = bytes.position().map_or(0, csv::Position::line);
+                row.clear();
+                let mut has_bad_utf8 = false;
+                for field in &*bytes {
+                    let text = String::from_utf8_lossy(field);
+                    has_bad_utf8 |= matches!(text, std::borrow::Cow::Owned(_));
+                    row.push_field(text.trim());
+                }
+                Ok(Some(Position { line: u32::try_from(line).unwrap_or(u32::MAX), has_bad_utf8 }))
+            }
+            Rows::Parquet { rows, row: index } => {
+                let Some(next) = rows.next() else { return Ok(None) };
+                let next = next.map_err(|error| parquet_error(&self.path, &error))?;
+                *index = index.saturating_add(1);
+                row.clear();
+                for (_, field) in next.get_column_iter() {
+                    push(row, field);
+                }
+                Ok(Some(Position { line: *index, has_bad_utf8: false }))
+            }
+        }
+    }
+}
+
+fn push(row: &mut StringRecord, field: &Field) {
+    let instant = |ns: Option<i128>| {
+        ns.and_then(|ns| jiff::Timestamp::from_nanosecond(ns).ok()).map(|t| t.to_string()).unwrap_or_default()
+    };
+    match field {
+        Field::Null => row.push_field(""),
+        Field::Str(text) => row.push_field(text.trim()),
+        Field::TimestampMillis(ms) => row.push_field(&instant(i128::from(*ms).checked_mul(1_000_000))),
+        Field::TimestampMicros(us) => row.push_field(&instant(i128::from(*us).checked_mul(1_000))),
+        other => row.push_field(&other.to_string()),
+    }
+}
+
+fn csv_error(path: &str, error: csv::Error) -> ReadError {
+    let line = error.position().map_or(0, |p| u32::try_from(p.line()).unwrap_or(u32::MAX));
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => ReadError::Io { path: path.to_owned(), source },
+        kind => ReadError::Format {
+            path: path.to_owned(),
+            line,
+            field: String::new(),
+            message: format!("no CSV: {kind:?}"),
+            remedy: "give a CSV file with a header line".to_owned(),
+        },
+    }
+}
+
+fn parquet_error(path: &str, error: &parquet::errors::ParquetError) -> ReadError {
+    format_error(path, format!("unreadable Parquet: {error}"), "write the file again, uncompressed or with Snappy or Zstandard")
+}
+
+fn format_error(path: &str, message: String, remedy: &str) -> ReadError {
+    ReadError::Format { path: path.to_owned(), line: 0, field: String::new(), message, remedy: remedy.to_owned() }
+}
