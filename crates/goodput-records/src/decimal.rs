@@ -27,11 +27,9 @@ pub(crate) fn scaled(text: &[u8], places: usize) -> Option<i64> {
 /// A whole number; `8.0`, as data frames write it, is one and `8.5` is not.
 pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
-    let whole = match memchr::memchr(b'.', text) {
-        Some(dot) if text[dot + 1..].iter().all(|&b| b == b'0') => &text[..dot],
-        _ => text,
-    };
-    u64::try_from(scaled(whole, 0)?).ok()
+    let dot = memchr::memchr(b'.', text).unwrap_or(text.len());
+    let is_whole = text.iter().skip(dot + 1).all(|&b| b == b'0');
+    u64::try_from(scaled(&text[..dot], 0)?).ok().filter(|_| is_whole)
 }
 
 #[cfg(test)]

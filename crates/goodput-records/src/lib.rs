@@ -3,7 +3,9 @@
 
 pub mod scheduler;
 
+mod decimal;
 mod error;
+mod gzip;
 mod read_report;
 
 pub use error::ReadError;

@@ -6,8 +6,8 @@ mod symbol;
 mod timeline;
 
 pub use fleet::{
-    Attempt, AttemptKey, CapacityStep, DeviceUnit, FleetRecords, JobState, Node, NodeInterval, NodeSample, NodeSet,
-    NodeStatus, PoolSample, QueueSample, Reservation, WaitReason,
+    Attempt, AttemptKey, CapacityStep, DeviceUnit, FleetRecords, JobState, Node, NodeInterval, NodeSample,
+    NodeSet, NodeStatus, PoolSample, QueueSample, Reservation, WaitReason,
 };
 pub use source::{FileId, SourceRef};
 pub use symbol::{Symbol, Symbols};

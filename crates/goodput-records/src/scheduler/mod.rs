@@ -1,3 +1,8 @@
 //! Records of schedulers, as [`goodput_core::records::FleetRecords`].
 
+pub mod import;
 pub mod slurm;
+
+mod completeness;
+
+pub use completeness::completeness;

@@ -155,7 +155,10 @@ impl ImportMap {
             malformed(line, error.to_string())
         })?;
         if map.jobs.is_none() && map.series.is_none() && map.nodes.is_none() {
-            return Err(malformed(0, "the map describes no table: expected jobs, series or nodes".to_owned()));
+            return Err(malformed(
+                0,
+                "the map describes no table: expected jobs, series or nodes".to_owned(),
+            ));
         }
         Ok(map)
     }
@@ -178,7 +181,10 @@ mod tests {
     #[rstest]
     #[case("time: iso\n", "describes no table")]
     #[case("time: sundial\njobs: {job: a, submit: b, start: c, end: d}\n", "sundial")]
-    #[case("time: iso\ntime_zone: Mars/Olympus\njobs: {job: a, submit: b, start: c, end: d}\n", "Mars/Olympus")]
+    #[case(
+        "time: iso\ntime_zone: Mars/Olympus\njobs: {job: a, submit: b, start: c, end: d}\n",
+        "Mars/Olympus"
+    )]
     #[case("time: iso\njobs:\n  job: a\n  submitted: b\n", "submitted")]
     #[case("time: iso\njobs: {job: a}\n", "submit")]
     #[case("- 1\n", "")]
@@ -190,7 +196,8 @@ mod tests {
 
     #[test]
     fn the_line_of_an_unknown_key_is_named() {
-        let error = ImportMap::from_yaml("map.yaml", "time: iso\njobs:\n  job: a\n  submitted: b\n").unwrap_err();
+        let error =
+            ImportMap::from_yaml("map.yaml", "time: iso\njobs:\n  job: a\n  submitted: b\n").unwrap_err();
         assert!(matches!(error, ReadError::Format { line: 3..=4, .. }), "{error}");
     }
 }

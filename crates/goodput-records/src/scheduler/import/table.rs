@@ -3,10 +3,10 @@
 use std::io::{BufRead, Read};
 
 use bytes::Bytes;
-use csv::{ByteRecord, StringRecord};
+use csv::StringRecord;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::reader::RowIter;
 use parquet::record::Field;
+use parquet::record::reader::RowIter;
 
 use crate::ReadError;
 
@@ -21,7 +21,7 @@ pub(super) struct Table<'a> {
 }
 
 enum Rows<'a> {
-    Csv { reader: Box<csv::Reader<Box<dyn BufRead + 'a>>>, bytes: ByteRecord },
+    Csv(Box<csv::Reader<Box<dyn BufRead + 'a>>>),
     Parquet { rows: Box<RowIter<'static>>, row: u32 },
 }
 
@@ -47,7 +47,7 @@ impl<'a> Table<'a> {
     }
 
     fn csv(path: &str, input: Box<dyn BufRead + 'a>) -> Result<Self, ReadError> {
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
+        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(input);
         let header = reader.byte_headers().map_err(|error| csv_error(path, error))?;
         let mut header: Vec<String> =
             header.iter().map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect();
@@ -56,9 +56,13 @@ impl<'a> Table<'a> {
             *first = first.trim_start_matches('\u{feff}').to_owned();
         }
         if header.iter().all(String::is_empty) {
-            return Err(format_error(path, "the file is empty".to_owned(), "give a CSV file with a header line"));
+            return Err(format_error(
+                path,
+                "the file is empty".to_owned(),
+                "give a CSV file with a header line",
+            ));
         }
-        let rows = Rows::Csv { reader: Box::new(reader), bytes: ByteRecord::new() };
+        let rows = Rows::Csv(Box::new(reader));
         Ok(Self { format: "csv", header, rows, path: path.to_owned() })
     }
 
@@ -79,19 +83,17 @@ impl<'a> Table<'a> {
     /// Reads the next row into `row`; `None` at the end.
     pub(super) fn next(&mut self, row: &mut StringRecord) -> Result<Option<Position>, ReadError> {
         match &mut self.rows {
-            Rows::Csv { reader, bytes } => {
-                if !reader.read_byte_record(bytes).map_err(|error| csv_error(&self.path, error))? {
+            Rows::Csv(reader) => {
+                let mut bytes = std::mem::take(row).into_byte_record();
+                if !reader.read_byte_record(&mut bytes).map_err(|error| csv_error(&self.path, error))? {
                     return Ok(None);
                 }
-                let line = bytes.position().map_or(0, csv::Position::line);
-                row.clear();
-                let mut has_bad_utf8 = false;
-                for field in &*bytes {
-                    let text = String::from_utf8_lossy(field);
-                    has_bad_utf8 |= matches!(text, std::borrow::Cow::Owned(_));
-                    row.push_field(text.trim());
-                }
-                Ok(Some(Position { line: u32::try_from(line).unwrap_or(u32::MAX), has_bad_utf8 }))
+                let line = u32::try_from(bytes.position().map_or(0, csv::Position::line)).unwrap_or(u32::MAX);
+                let read = StringRecord::from_byte_record(bytes);
+                let has_bad_utf8 = read.is_err();
+                *row = read
+                    .unwrap_or_else(|error| StringRecord::from_byte_record_lossy(error.into_byte_record()));
+                Ok(Some(Position { line, has_bad_utf8 }))
             }
             Rows::Parquet { rows, row: index } => {
                 let Some(next) = rows.next() else { return Ok(None) };
@@ -135,9 +137,19 @@ fn csv_error(path: &str, error: csv::Error) -> ReadError {
 }
 
 fn parquet_error(path: &str, error: &parquet::errors::ParquetError) -> ReadError {
-    format_error(path, format!("unreadable Parquet: {error}"), "write the file again, uncompressed or with Snappy or Zstandard")
+    format_error(
+        path,
+        format!("unreadable Parquet: {error}"),
+        "write the file again, uncompressed or with Snappy or Zstandard",
+    )
 }
 
 fn format_error(path: &str, message: String, remedy: &str) -> ReadError {
-    ReadError::Format { path: path.to_owned(), line: 0, field: String::new(), message, remedy: remedy.to_owned() }
+    ReadError::Format {
+        path: path.to_owned(),
+        line: 0,
+        field: String::new(),
+        message,
+        remedy: remedy.to_owned(),
+    }
 }
