@@ -28,16 +28,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod composed;
+pub mod cost;
+pub mod elastic;
+pub mod ettr;
+pub mod factors;
 pub mod fleet;
+pub mod planning;
+pub mod program;
 pub mod records;
 pub mod runtime;
 pub mod scheduling;
+pub mod serving;
+pub mod tiers;
+pub mod trade;
+pub mod value;
 
 mod boundary;
 mod capacity;
 mod chain;
 mod ledger;
 mod pattern;
+mod range;
 mod time;
 mod warning;
 
@@ -46,5 +58,6 @@ pub use capacity::CapacityTime;
 pub use chain::{Chain, Factor, Levels};
 pub use ledger::{Ledger, Loss, Unbalanced};
 pub use pattern::Pattern;
+pub use range::OutOfRange;
 pub use time::{EmptyWindow, Interval, NS_PER_SECOND, Timestamp, Window};
 pub use warning::Warning;
