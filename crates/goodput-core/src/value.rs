@@ -200,6 +200,7 @@ fn lever(ledger: &Ledger, loss: &Loss, price: Option<f64>) -> Lever {
 mod tests {
     use super::*;
     use crate::{Levels, Timestamp, Window};
+    use proptest::prelude::*;
 
     fn ns(amount: i128) -> CapacityTime {
         CapacityTime::from_device_ns(amount)
@@ -254,5 +255,24 @@ mod tests {
         // 50 lost device-hours; as many devices again would do what removing the loss does.
         assert_eq!((lever.paid, lever.worth), (Some(100.0), Some(200.0)));
         assert_eq!((lever.owner(), lever.text()), (Owner::Orchestration, "bin packing, defragmentation"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_ceiling_is_the_settled_factor_times_its_gain(
+            retained in 1i128..1000, input in 1i128..1000, rework in 1i128..1000, open in 0i128..1000,
+        ) {
+            let held = retained + input + rework + open;
+            let job = ledger(
+                Levels { offered: ns(held), held: ns(held), retained: ns(retained), ideal: ns(retained) },
+                &[(Pattern::InputWait, input), (Pattern::Rework, rework), (Pattern::RuntimeUnsettled, open)],
+            );
+            for lever in rank_levers(&job, None).iter().filter(|l| !l.is_open()) {
+                let (gain, least) = (lever.relative_gain.unwrap(), lever.relative_gain_low.unwrap());
+                let raised = lever.factor.settled.unwrap() * (1.0 + gain);
+                prop_assert!((raised - lever.ceiling.unwrap()).abs() < 1e-12);
+                prop_assert!(lever.ceiling.unwrap() <= 1.0 && least <= gain);
+            }
+        }
     }
 }

@@ -6,9 +6,13 @@
 //! the checkpoint part only, warm-up in the event that caused the start, and asynchronous writes
 //! not at all: they slow retained steps, which is a program loss.
 
+mod residual;
+
+pub use residual::{Residual, TermResidual};
+
 use crate::pattern::Pattern;
 use crate::range::{OutOfRange, non_negative, positive, share};
-use crate::runtime::{Measured, RuntimeAccount};
+use crate::runtime::Measured;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
@@ -338,66 +342,6 @@ pub struct LeftSmallLossRegime {
     pub low: f64,
     /// `1/(1 + total)`.
     pub high: f64,
-}
-
-/// One term, modelled and measured, as shares of held time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TermResidual {
-    /// The term.
-    pub pattern: Pattern,
-    /// From the job's account.
-    pub measured: f64,
-    /// From the model; zero for patterns that the model does not have.
-    pub modelled: f64,
-}
-
-impl TermResidual {
-    /// Measured less modelled.
-    pub fn residual(&self) -> f64 {
-        self.measured - self.modelled
-    }
-}
-
-/// Measured less modelled loss, term by term. What remains is held time that no model predicted:
-/// hangs, slow warm-ups, creeping initialisation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Residual {
-    /// The modelled terms, then every other pattern that was charged.
-    pub terms: Vec<TermResidual>,
-}
-
-impl Residual {
-    /// The residual of a job's account against a model; `None` when the job held nothing.
-    pub fn of(account: &RuntimeAccount, model: &RuntimeLoss) -> Option<Self> {
-        let measured = |pattern| {
-            account
-                .losses
-                .iter()
-                .filter(|l| l.pattern == pattern)
-                .map(|l| l.amount)
-                .sum::<crate::CapacityTime>()
-        };
-        let mut terms = Vec::new();
-        for (pattern, modelled) in model.terms() {
-            terms.push(TermResidual {
-                pattern,
-                measured: measured(pattern).share_of(account.held)?,
-                modelled,
-            });
-        }
-        for loss in &account.losses {
-            if terms.iter().all(|term| term.pattern != loss.pattern) {
-                let measured = measured(loss.pattern).share_of(account.held)?;
-                terms.push(TermResidual { pattern: loss.pattern, measured, modelled: 0.0 });
-            }
-        }
-        Some(Self { terms })
-    }
-
-    /// The whole residual as a share of held time.
-    pub fn total(&self) -> f64 {
-        self.terms.iter().map(TermResidual::residual).sum()
-    }
 }
 
 #[cfg(test)]
