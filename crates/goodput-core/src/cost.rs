@@ -1,6 +1,5 @@
 //! What useful work costs: every factor divides into the price.
 
-use crate::boundary::Boundary;
 use crate::chain::{Chain, Factor};
 use crate::factors::Factors;
 use crate::range::{OutOfRange, non_negative};
@@ -53,17 +52,15 @@ pub struct CostRange {
 
 impl CostRange {
     /// The range for a chain.
-    pub fn of(chain: &Chain, price_per_device_hour: f64) -> Self {
+    ///
+    /// # Errors
+    /// [`OutOfRange`] for a negative price.
+    pub fn of(chain: &Chain, price_per_device_hour: f64) -> Result<Self, OutOfRange> {
+        let price = non_negative("price_per_device_hour", price_per_device_hour)?;
         let Factor { settled, coverage, low, high } = chain.mpg();
-        let over = |mpg: f64| (mpg > 0.0).then(|| price_per_device_hour / mpg);
-        Self { settled: settled.and_then(over), coverage, low: over(high), high: over(low) }
+        let over = |mpg: f64| (mpg > 0.0).then(|| price / mpg);
+        Ok(Self { settled: settled.and_then(over), coverage, low: over(high), high: over(low) })
     }
-}
-
-/// The share of offered capacity that a factor raised to one would add to the product: for
-/// scheduling, what a perfect scheduler adds to the fleet.
-pub fn gain_of_perfect(factors: &Factors, boundary: Boundary) -> f64 {
-    (1.0 - factors.get(boundary)) * factors.marginal_value(boundary)
 }
 
 #[cfg(test)]
@@ -77,11 +74,11 @@ mod tests {
         let window = Window::new(Timestamp::from_seconds(0), Timestamp::from_seconds(1)).unwrap();
         let levels = Levels { offered: ns(100), held: ns(100), retained: ns(50), ideal: ns(25) };
         let half_known = Chain::with_open(window, levels, ns(50), ns(0));
-        let cost = CostRange::of(&half_known, 2.0);
+        let cost = CostRange::of(&half_known, 2.0).unwrap();
         assert_eq!(cost.coverage, 0.5);
         assert_eq!(cost.settled, Some(4.0));
         assert_eq!((cost.low, cost.high), (Some(2.0 / 0.75), Some(8.0)));
         let nothing_known = Chain::with_open(window, Levels { ideal: ns(0), ..levels }, ns(50), ns(50));
-        assert_eq!(CostRange::of(&nothing_known, 2.0).high, None);
+        assert_eq!(CostRange::of(&nothing_known, 2.0).unwrap().high, None);
     }
 }

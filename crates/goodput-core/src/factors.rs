@@ -190,6 +190,11 @@ impl Factors {
     pub fn marginal_value(&self, boundary: Boundary) -> f64 {
         Boundary::ALL.into_iter().filter(|&other| other != boundary).map(|other| self.get(other)).product()
     }
+
+    /// What a perfect factor at `boundary` would add to MPG, the others unchanged.
+    pub fn gain_of_perfect(&self, boundary: Boundary) -> f64 {
+        (1.0 - self.get(boundary)) * self.marginal_value(boundary)
+    }
 }
 
 const fn name(boundary: Boundary) -> &'static str {

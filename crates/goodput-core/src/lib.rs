@@ -34,6 +34,7 @@ pub mod elastic;
 pub mod ettr;
 pub mod factors;
 pub mod fleet;
+pub mod frontier;
 pub mod planning;
 pub mod program;
 pub mod records;

@@ -1,9 +1,10 @@
 //! Worked examples: exact values from their inputs, and the figures as their text rounds them.
 
 use goodput_core::composed::{Cadence, PreemptionCost, RuntimeInputs};
-use goodput_core::cost::{Cost, gain_of_perfect};
-use goodput_core::elastic::{Choice, ReferenceRate, Running, Schedule, Stage, frontier};
+use goodput_core::cost::Cost;
+use goodput_core::elastic::{ReferenceRate, Running, Schedule, Stage};
 use goodput_core::factors::Factors;
+use goodput_core::frontier::{Choice, frontier};
 use goodput_core::planning::{days_at_shortfall, trace_bytes};
 use goodput_core::program::{Mfu, NodeBaseline, ScalingEfficiency, ideal_time};
 use goodput_core::serving::readiness_share;
@@ -208,7 +209,7 @@ fn e6_the_whole_fleet() {
     for (boundary, point) in Boundary::ALL.into_iter().zip([43.43, 31.23, 58.76]) {
         rounds_to(fleet.marginal_value(boundary) * 100.0, point, 2);
     }
-    rounds_to(gain_of_perfect(&fleet, Boundary::Scheduling), 0.1520, 4);
+    rounds_to(fleet.gain_of_perfect(Boundary::Scheduling), 0.1520, 4);
     // A run with S = 1, R = 0.90, P = 0.41 on this pool.
     rounds_to(Factors::estimate(0.65, 0.90, 0.41, "moved to this pool").unwrap().mpg(), 0.24, 2);
 }
