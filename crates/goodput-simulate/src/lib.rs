@@ -1,1 +1,16 @@
-//! simulate
+//! A fleet with known truth: [`Scenario`] says what it is made of, [`simulate`] lets it run, and the
+//! [`World`] that results writes the records that a real one would leave, with the [`Truth`] that an
+//! accounting of those records must find.
+
+mod random;
+mod scenario;
+mod truth;
+mod world;
+mod write;
+
+pub use scenario::*;
+pub use truth::{JobTime, PoolTime, StepCounts, Truth};
+pub use world::{
+    Attempt, Job, Mark, Node, NodeEvent, NodeSnapshot, QueueSnapshot, Snapshot, Steps, Stretch, WaitsFor,
+    What, World, simulate,
+};
