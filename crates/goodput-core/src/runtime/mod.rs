@@ -1,198 +1,181 @@
 //! Runtime goodput: held time that becomes productive time on retained steps.
+//!
+//! A job's log is divided into executions (one [`executions`] file), each step's fate is followed
+//! through rollbacks and commits ([`retention`]), the fault-free step time and the warm-ups are
+//! measured ([`pace`]), the gaps between executions are told from the evidence ([`gap`], [`cause`]),
+//! and everything is laid end to end over the held time ([`layout`], [`painter`], [`clock`]).
+
+mod account;
+mod cause;
+mod clock;
+mod declared;
+mod executions;
+mod gap;
+mod held;
+mod layout;
+mod log_order;
+mod pace;
+mod painter;
+mod retention;
+mod step_times;
+mod warnings;
+
+pub use account::{
+    Allocation, HeldInterval, Measured, RankTimes, RetainedWork, RuntimeAccount, RuntimeError,
+    RuntimeOptions, Segment, StepCounts, StepTimes, Use,
+};
+
+use cause::Cause;
+use clock::HeldClock;
+use executions::{Executions, divide};
+use gap::Story;
+use layout::{LaidOut, Layout};
+use log_order::LogOrder;
 
 use crate::capacity::CapacityTime;
 use crate::ledger::Loss;
 use crate::pattern::Pattern;
-use crate::records::{Commits, JobState, SourceRef};
-use crate::time::{Interval, Window};
-use crate::warning::Warning;
+use crate::records::{Phase, Timeline};
+use crate::time::Window;
 
-/// One held interval of a job's allocation: gang complete to release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeldInterval {
-    /// Gang complete to release (or to the window's end for an attempt that still runs).
-    pub interval: Interval,
-    /// Devices held.
-    pub devices: u64,
-    /// How it ended; `None` when the record does not say or it still runs.
-    pub ended_by: Option<JobState>,
-    /// Time suspended inside it, when the record gives only the sum.
-    pub suspended_ns: i64,
-    /// The record.
-    pub source: SourceRef,
-}
-
-/// What is known of a job's allocation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Allocation {
-    /// Scheduler records give the held intervals, in time order and disjoint.
-    Recorded(Vec<HeldInterval>),
-    /// No record: held runs from the log's first evidence to a logged end, else to the window's
-    /// end. `devices` overrides what the log says.
-    FromLog {
-        /// Devices, when the user states them.
-        devices: Option<u64>,
-    },
-}
-
-/// How to account one job.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RuntimeOptions {
-    /// The window. `None` takes the allocation's (or the log's) own extent.
-    pub window: Option<Window>,
-    /// A gap after a step start above this multiple of f, with no other evidence, counts f and
-    /// leaves the rest unsettled (logs that stamp only step starts).
-    pub silence_multiple: f64,
-    /// Warm-up ends with the first step at or under this multiple of f.
-    pub warm_up_multiple: f64,
-}
-
-impl Default for RuntimeOptions {
-    fn default() -> Self {
-        Self { window: None, silence_multiple: 10.0, warm_up_multiple: 1.05 }
+/// Accounts the runtime goodput of one job.
+///
+/// Held time is what `allocation` says; every nanosecond of it has exactly one use, so that
+/// `held - retained` equals the sum of the losses as integers, whatever the log contains.
+///
+/// # Errors
+/// [`RuntimeError`] when there is nothing to account (no allocation and no evidence, an empty
+/// window), when held intervals overlap, or when an option is no number.
+///
+/// ```
+/// use goodput_core::records::{Step, Timeline};
+/// use goodput_core::runtime::{Allocation, RuntimeOptions, account};
+/// use goodput_core::Timestamp;
+///
+/// // Four steps of 2 s; the log stamps starts, and the last one has no successor.
+/// let step = |index: u64| Step {
+///     index,
+///     count: 1,
+///     line: 1 + index as u32,
+///     start: Timestamp::from_seconds(100 + 2 * index as i64),
+///     end: None,
+///     input_wait_ns: 0,
+/// };
+/// let timeline = Timeline { steps: (0..4).map(step).collect(), ..Timeline::default() };
+/// let job = account(&timeline, &Allocation::FromLog { devices: Some(8) }, &RuntimeOptions::default())?;
+/// assert_eq!(job.retained.device_seconds(), 8.0 * 8.0);
+/// assert_eq!(job.held, job.retained);
+/// # Ok::<(), goodput_core::runtime::RuntimeError>(())
+/// ```
+pub fn account(
+    timeline: &Timeline,
+    allocation: &Allocation,
+    options: &RuntimeOptions,
+) -> Result<RuntimeAccount, RuntimeError> {
+    options.check()?;
+    let order = LogOrder::new(timeline);
+    let mut held = held::intervals(timeline, &order, allocation)?;
+    let devices = held.first().map_or(1, |h| h.devices);
+    let mut executions = divide(timeline, &order, &held, devices);
+    let mid_run = begins_mid_run(timeline, &executions);
+    let pace = pace::measure(timeline, &mut executions, order.clock_steps(), options, mid_run);
+    held::close(&mut held, allocation, timeline, &executions, options.window);
+    let window = match options.window {
+        Some(window) => window,
+        None => held::extent(&held)?,
+    };
+    let total_known = match allocation {
+        Allocation::Recorded(_) => true,
+        Allocation::FromLog { devices } => devices.is_some(),
+    };
+    let clock = HeldClock::new(&held, &executions.sizes, window, total_known);
+    let laid_out = Layout {
+        timeline,
+        executions: &executions,
+        pace: &pace,
+        clock_steps: order.clock_steps(),
+        held: &held,
+        clock: &clock,
+        window,
+        options,
+        mid_run,
     }
+    .lay_out();
+
+    let total = clock.total();
+    let mut losses = laid_out.tally.losses(timeline.source.file);
+    if total.held != total.active {
+        losses.push(Loss::new(Pattern::Standby, CapacityTime::from_device_ns(total.held - total.active)));
+        losses.sort_by_key(|l| l.pattern);
+    }
+    let devices_known = held::devices_known(timeline, allocation);
+    let warnings = warnings::of(&warnings::Evidence {
+        timeline,
+        allocation,
+        held: &held,
+        executions: &executions,
+        clock_steps: order.clock_steps(),
+        pace: &pace,
+        options,
+        devices_known,
+        stories: &laid_out.stories,
+    });
+    Ok(RuntimeAccount {
+        window,
+        recorded_allocation: matches!(allocation, Allocation::Recorded(_)),
+        devices: clock.first_devices().unwrap_or(devices),
+        devices_known,
+        held: CapacityTime::from_device_ns(total.held),
+        retained: laid_out.tally.amount(Use::Productive),
+        losses,
+        fault_free_step_ns: pace.typical(&executions),
+        steps: laid_out.steps,
+        step_times: laid_out.step_times,
+        queue_wait_ns: held::queue_wait_ns(&held, window),
+        commits: timeline.commits,
+        measured: measured(&laid_out, &executions, &clock, window),
+        work: laid_out.work,
+        ranks: RankTimes::of(&timeline.ranks, &timeline.symbols),
+        lanes: laid_out.lanes,
+        warnings,
+    })
 }
 
-/// What a stretch of held time was used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Use {
-    /// Productive time of retained steps.
-    Productive,
-    /// Charged to a runtime pattern.
-    Lost(Pattern),
+/// A log whose first step is neither the run's first nor preceded by a launch begins mid-run.
+fn begins_mid_run(timeline: &Timeline, executions: &Executions) -> bool {
+    let launched = executions.gaps.first().is_some_and(|g| !g.evidence.is_empty());
+    let first = executions.laid.first().map(|l| &timeline.steps[l.position as usize]);
+    !launched && first.is_some_and(|step| step.index > 1)
 }
 
-/// A stretch of one attempt with one use, for the lanes of a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    /// When.
-    pub interval: Interval,
-    /// What for.
-    pub used_for: Use,
-    /// Devices.
-    pub devices: u64,
-}
-
-/// The runtime account of one job.
-#[derive(Debug, Clone)]
-pub struct RuntimeAccount {
-    /// The window.
-    pub window: Window,
-    /// Whether held time came from scheduler records.
-    pub recorded_allocation: bool,
-    /// Devices at the start; 1 (job time) when nobody says.
-    pub devices: u64,
-    /// Whether anybody said how many devices there are.
-    pub devices_known: bool,
-    /// Held capacity-time inside the window.
-    pub held: CapacityTime,
-    /// Productive capacity-time of retained steps.
-    pub retained: CapacityTime,
-    /// Every other part of held time; sums to `held - retained`.
-    pub losses: Vec<Loss>,
-    /// Held time by use, in time order, a lane an attempt (index of the held interval).
-    pub lanes: Vec<Vec<Segment>>,
-    /// Fault-free step time in nanoseconds; `None` without a steady step.
-    pub fault_free_step_ns: Option<i64>,
-    /// Steps.
-    pub steps: StepCounts,
-    /// Durations of retained steady steps.
-    pub step_times: StepTimes,
-    /// Times between the held intervals: queue wait, beside the product.
-    pub queue_wait_ns: i64,
-    /// Whether the log records commits.
-    pub commits: Commits,
-    /// What the composed model needs, as measured.
-    pub measured: Measured,
-    /// Work of the retained steps, for the program factor.
-    pub work: RetainedWork,
-    /// Per-rank step times, when ranks logged.
-    pub ranks: Option<RankTimes>,
-    /// What was odd.
-    pub warnings: Vec<Warning>,
-}
-
-/// Steps by fate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StepCounts {
-    /// Executed inside the window.
-    pub executed: u64,
-    /// Retained.
-    pub retained: u64,
-    /// Discarded by a rollback.
-    pub discarded: u64,
-    /// After the last commit at an open end.
-    pub pending: u64,
-}
-
-/// Percentiles of step durations in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StepTimes {
-    /// Steps counted.
-    pub count: u64,
-    /// Median.
-    pub p50_ns: i64,
-    /// 90th percentile.
-    pub p90_ns: i64,
-    /// 99th percentile.
-    pub p99_ns: i64,
-    /// Longest.
-    pub max_ns: i64,
-}
-
-/// Per-rank step times.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RankTimes {
-    /// Over all ranks and steps.
-    pub all: StepTimes,
-    /// Ranks seen.
-    pub ranks: u64,
-    /// The rank with the largest median, its host, and that median.
-    pub slowest_rank: u32,
-    /// Host of the slowest rank.
-    pub slowest_host: String,
-    /// Its median in nanoseconds.
-    pub slowest_p50_ns: i64,
-    /// Median of the ranks' medians in nanoseconds.
-    pub typical_p50_ns: i64,
-}
-
-/// What happened, as measured: the inputs of the composed first-order model.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Measured {
-    /// Held time of the job in nanoseconds (not multiplied by devices).
-    pub held_ns: i64,
-    /// Cold launches (not caused by a failure or a preemption).
-    pub launches: u64,
-    /// Their total startup time in nanoseconds.
-    pub startup_ns: i64,
-    /// Failures.
-    pub failures: u64,
-    /// Their total recovery time, rework excluded, in nanoseconds.
-    pub recovery_ns: i64,
-    /// Preemptions.
-    pub preemptions: u64,
-    /// Their total cost in held time, lost work included, in nanoseconds.
-    pub preemption_ns: i64,
-    /// Input wait in nanoseconds.
-    pub input_wait_ns: i64,
-    /// Synchronous checkpoint pauses.
-    pub pauses: u64,
-    /// Their total time in nanoseconds.
-    pub pause_ns: i64,
-    /// Rework in nanoseconds.
-    pub rework_ns: i64,
-    /// Time that logging itself cost, in nanoseconds, when the log gives it.
-    pub logging_ns: i64,
-}
-
-/// Work done by retained steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RetainedWork {
-    /// Real tokens.
-    pub tokens: u128,
-    /// Model FLOPs.
-    pub model_flops: u128,
-    /// Productive capacity-time of the steps whose work the log gives.
-    pub covered: CapacityTime,
+/// The inputs of the composed model, as measured inside the window.
+fn measured(laid_out: &LaidOut, executions: &Executions, clock: &HeldClock, window: Window) -> Measured {
+    let time_ns = |pattern| laid_out.tally.time_ns(Use::Lost(pattern));
+    let inside = window.interval();
+    let struck = |cause: Cause| {
+        let in_window = |story: &Story| {
+            story.causes.iter().filter(|&&(at, c)| c == cause && inside.contains(at)).count() as u64
+        };
+        laid_out.stories.iter().map(in_window).sum::<u64>()
+    };
+    let pauses = executions
+        .declared
+        .all()
+        .iter()
+        .filter(|p| p.phase == Phase::CheckpointPause && inside.contains(p.interval.start))
+        .count();
+    Measured {
+        held_ns: clock.total().time_ns,
+        launches: struck(Cause::Launch),
+        startup_ns: time_ns(Pattern::Startup),
+        failures: struck(Cause::Failure),
+        recovery_ns: time_ns(Pattern::Recovery),
+        preemptions: struck(Cause::Preemption),
+        preemption_ns: time_ns(Pattern::Preemption),
+        input_wait_ns: time_ns(Pattern::InputWait),
+        pauses: pauses as u64,
+        pause_ns: time_ns(Pattern::CheckpointPause),
+        rework_ns: time_ns(Pattern::Rework),
+        logging_ns: executions.logging.iter().map(|&cost| window.clip(cost).duration_ns()).sum(),
+    }
 }

@@ -1,0 +1,236 @@
+//! Lays a job's held time out: gaps and steps in turn, each instant once.
+
+use super::account::{RetainedWork, StepCounts, StepTimes, Use};
+use super::clock::HeldClock;
+use super::executions::Executions;
+use super::gap::{Between, Story, tell};
+use super::log_order::{ClockStep, Epochs};
+use super::pace::Pace;
+use super::painter::{Painter, Part, Scene, Tally};
+use super::retention::Laid;
+use super::{HeldInterval, RuntimeOptions, Segment};
+use crate::capacity::CapacityTime;
+use crate::pattern::Pattern;
+use crate::records::{Step, StepWork, Timeline};
+use crate::time::{Timestamp, Window};
+
+/// Everything that the layout reads.
+pub(super) struct Layout<'a> {
+    pub timeline: &'a Timeline,
+    pub executions: &'a Executions,
+    pub pace: &'a Pace,
+    pub clock_steps: &'a [ClockStep],
+    pub held: &'a [HeldInterval],
+    pub clock: &'a HeldClock,
+    pub window: Window,
+    pub options: &'a RuntimeOptions,
+    pub mid_run: bool,
+}
+
+/// A job's held time, laid out.
+pub(super) struct LaidOut {
+    pub tally: Tally,
+    pub lanes: Vec<Vec<Segment>>,
+    pub stories: Vec<Story>,
+    pub steps: StepCounts,
+    pub step_times: StepTimes,
+    pub work: RetainedWork,
+}
+
+impl Layout<'_> {
+    /// Lays everything out.
+    pub(super) fn lay_out(&self) -> LaidOut {
+        let stories: Vec<Story> = (0..self.executions.gaps.len()).map(|gap| self.tell(gap)).collect();
+        let mut painter = Painter::new(self.clock, &self.executions.declared, self.held.len());
+        let mut epochs = Epochs::new(self.clock_steps);
+        let mut steps = StepCounts::default();
+        let mut durations = Vec::with_capacity(self.executions.laid.len());
+        let mut work = RetainedWork::default();
+        for (e, execution) in self.executions.executions.iter().enumerate() {
+            let start = Use::Lost(stories[e].cause.restart());
+            let epoch = epochs.of(self.executions.laid[execution.steps.start].position as usize);
+            paint_gap(&mut painter, &stories[e], epoch);
+            for i in execution.steps.clone() {
+                let laid = &self.executions.laid[i];
+                let step = &self.timeline.steps[laid.position as usize];
+                let warm = i < self.pace.warm_from[e];
+                let epoch = epochs.of(laid.position as usize);
+                let fate = Fate {
+                    step,
+                    laid,
+                    start,
+                    lost: Use::Lost(stories[laid.discarded_by as usize].lost_work),
+                    warm_up_limit_ns: self.pace.fault_free_ns[e].filter(|_| warm),
+                };
+                // Between two steps that have ends of their own.
+                let between = if warm { start } else { Use::Lost(Pattern::RuntimeUnsettled) };
+                painter.paint(
+                    step.start,
+                    epoch,
+                    Scene { start, wait: fate.wait() },
+                    &mut [],
+                    between,
+                    step.line,
+                );
+                let before = painter.productive();
+                let (mut parts, used) = fate.parts();
+                let scene = Scene { start, wait: fate.wait() };
+                let end = Timestamp::from_nanos(laid.end_ns);
+                painter.paint(
+                    end,
+                    epoch,
+                    scene,
+                    &mut parts[..used],
+                    Use::Lost(Pattern::RuntimeUnsettled),
+                    step.line,
+                );
+                if let Some(step_work) = self.timeline.work.get(laid.position as usize) {
+                    let after = painter.productive();
+                    let inside_ns = after.time_ns - before.time_ns;
+                    let covered = CapacityTime::from_device_ns(after.active - before.active);
+                    add_work(&mut work, step_work, inside_ns, fate.productive_if_kept_ns(), covered);
+                }
+                if self.window.interval().contains(step.start) {
+                    fate.count(&mut steps);
+                    if !warm && laid.discarded == 0 && laid.pending == 0 {
+                        durations.push(laid.net_ns / i64::from(step.count.max(1)));
+                    }
+                }
+            }
+        }
+        if let Some(last) = stories.last() {
+            paint_gap(&mut painter, last, epochs.of(usize::MAX));
+        }
+        let (tally, lanes) = painter.finish();
+        let step_times = StepTimes::of(&mut durations);
+        LaidOut { tally, lanes, stories, steps, step_times, work }
+    }
+
+    fn tell(&self, gap: usize) -> Story {
+        let executions = &self.executions.executions;
+        let before = gap.checked_sub(1).map(|e| &executions[e]);
+        let after = executions.get(gap);
+        let laid = &self.executions.laid;
+        let step = |i: usize| &self.timeline.steps[laid[i].position as usize];
+        let first_held = before.map_or(0, |e| e.held).min(self.held.len());
+        tell(
+            &Between {
+                from: before.map(|e| Timestamp::from_nanos(laid[e.steps.end - 1].end_ns)),
+                to: after.map(|e| step(e.steps.start).start),
+                from_line: before.map_or(0, |e| step(e.steps.end - 1).line),
+                evidence: &self.executions.evidence[self.executions.gaps[gap].evidence.clone()],
+                held: &self.held[first_held..],
+                fault_free_ns: gap.checked_sub(1).and_then(|e| self.pace.fault_free_ns[e]).unwrap_or(0),
+                mid_run: self.mid_run && gap == 0,
+                window_to: self.window.to(),
+            },
+            self.options,
+        )
+    }
+}
+
+fn paint_gap(painter: &mut Painter<'_>, story: &Story, epoch: u32) {
+    for stretch in &story.stretches {
+        let scene = Scene { start: stretch.used_for, wait: stretch.used_for };
+        painter.paint(stretch.until, epoch, scene, &mut [], stretch.used_for, stretch.line);
+    }
+}
+
+/// What becomes of one step record.
+struct Fate<'a> {
+    step: &'a Step,
+    laid: &'a Laid,
+    /// Where the execution's start is charged.
+    start: Use,
+    /// Where the record's discarded steps are charged.
+    lost: Use,
+    /// f, while the execution warms up.
+    warm_up_limit_ns: Option<i64>,
+}
+
+impl Fate<'_> {
+    fn covered(&self) -> u32 {
+        self.step.count.max(1)
+    }
+
+    fn discarded_whole(&self) -> bool {
+        self.laid.discarded >= self.covered()
+    }
+
+    /// Input wait is a category of its own in a step that was kept and is steady. In a discarded step
+    /// it is rework like the rest; during warm-up it belongs to what caused the start.
+    fn wait(&self) -> Use {
+        if self.discarded_whole() {
+            self.lost
+        } else if self.warm_up_limit_ns.is_some() {
+            self.start
+        } else {
+            Use::Lost(Pattern::InputWait)
+        }
+    }
+
+    /// During warm-up a step counts at most f; the excess belongs to what caused the start.
+    fn excess_ns(&self) -> i64 {
+        let at_most = |f: i64| f.saturating_mul(i64::from(self.covered()));
+        self.warm_up_limit_ns.map_or(0, |f| (self.laid.net_ns - at_most(f)).max(0))
+    }
+
+    fn productive_if_kept_ns(&self) -> i64 {
+        self.laid.net_ns - self.excess_ns()
+    }
+
+    /// The uses of the time that no declared phase takes, in order, and how many there are.
+    fn parts(&self) -> ([Part; 5], usize) {
+        let mut parts = [(self.lost, 0); 5];
+        let wait = self.step.input_wait_ns.max(0);
+        if self.discarded_whole() {
+            parts[0] = (self.lost, wait.saturating_add(self.laid.net_ns));
+            return (parts, 1);
+        }
+        parts[0] = (self.wait(), wait);
+        parts[1] = (self.start, self.excess_ns());
+        let mut used = 2;
+        let (count, net) = (i128::from(self.covered()), i128::from(self.productive_if_kept_ns()));
+        let discarded = i128::from(self.laid.discarded);
+        let pending = i128::from(self.laid.pending);
+        // A record of several steps is divided in proportion, its earlier steps first.
+        let mut from = 0;
+        let shares = [
+            (Use::Productive, count - discarded - pending),
+            (Use::Lost(Pattern::Pending), count - discarded),
+            (self.lost, count),
+        ];
+        for (used_for, to) in shares {
+            if to > from {
+                let ns = net * to / count - net * from / count;
+                parts[used] = (used_for, i64::try_from(ns).unwrap_or(i64::MAX));
+                used += 1;
+                from = to;
+            }
+        }
+        (parts, used)
+    }
+
+    fn count(&self, steps: &mut StepCounts) {
+        let (covered, discarded) = (u64::from(self.covered()), u64::from(self.laid.discarded));
+        let pending = u64::from(self.laid.pending);
+        steps.executed += covered;
+        steps.discarded += discarded;
+        steps.pending += pending;
+        steps.retained += covered.saturating_sub(discarded + pending);
+    }
+}
+
+/// Adds the work of a step's retained time inside the window: the record's work in the proportion of
+/// that time to the time the record would have if it were kept whole, rounded down.
+fn add_work(work: &mut RetainedWork, step: &StepWork, inside_ns: i64, whole_ns: i64, covered: CapacityTime) {
+    if (step.tokens == 0 && step.model_flops == 0) || inside_ns <= 0 || whole_ns <= 0 {
+        return;
+    }
+    let inside = u128::from(inside_ns.min(whole_ns).unsigned_abs());
+    let whole = u128::from(whole_ns.unsigned_abs());
+    let share = |amount: u128| amount / whole * inside + amount % whole * inside / whole;
+    work.tokens += share(u128::from(step.tokens));
+    work.model_flops += share(step.model_flops);
+    work.covered += covered;
+}
