@@ -1,0 +1,142 @@
+//! What terminal pages are made of: headings, wrapped lines, tables that fit the width.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
+
+/// How a terminal page is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalStyle {
+    /// Columns.
+    pub width: u16,
+    /// Whether to emit colour codes.
+    pub color: bool,
+}
+
+impl Default for TerminalStyle {
+    fn default() -> Self {
+        Self { width: 100, color: false }
+    }
+}
+
+const HEADING: Style = Style::new().bold();
+const QUIET: Style = Style::new().dimmed();
+const WARNING: Style = AnsiColor::Yellow.on_default();
+
+/// Narrower than this no table stays legible; the terminal wraps instead.
+const NARROWEST: u16 = 60;
+
+/// A page under construction.
+pub(super) struct Page {
+    out: String,
+    style: TerminalStyle,
+}
+
+/// How a column is set.
+#[derive(Clone, Copy)]
+pub(super) enum Column {
+    Text(&'static str),
+    Number(&'static str),
+}
+
+impl Page {
+    pub(super) fn new(style: TerminalStyle) -> Self {
+        Self { out: String::new(), style: TerminalStyle { width: style.width.max(NARROWEST), ..style } }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    pub(super) fn heading(&mut self, text: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.wrapped(text, HEADING, "");
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        self.wrapped(text, Style::new(), "");
+    }
+
+    /// A line beside the figures: how to read them, what they leave out.
+    pub(super) fn note(&mut self, text: &str) {
+        self.wrapped(text, QUIET, "");
+    }
+
+    pub(super) fn warning(&mut self, text: &str) {
+        self.wrapped(text, WARNING, "  ");
+    }
+
+    fn wrapped(&mut self, text: &str, style: Style, hang: &str) {
+        let text = printable(text);
+        let mut line = String::new();
+        let mut columns = 0;
+        let width = usize::from(self.style.width);
+        for word in text.split(' ') {
+            let word_columns = word.chars().count();
+            if columns > 0 && columns + 1 + word_columns > width {
+                self.push_line(&line, style);
+                line = hang.to_owned();
+                columns = hang.len();
+            } else if !line.is_empty() {
+                line.push(' ');
+                columns += 1;
+            }
+            line.push_str(word);
+            columns += word_columns;
+        }
+        self.push_line(&line, style);
+    }
+
+    fn push_line(&mut self, line: &str, style: Style) {
+        let line = line.trim_end();
+        // Writing to a string cannot fail.
+        let _ = if self.style.color && !line.is_empty() {
+            writeln!(self.out, "{style}{line}{style:#}")
+        } else {
+            writeln!(self.out, "{line}")
+        };
+    }
+
+    pub(super) fn table(&mut self, columns: &[Column], rows: Vec<Vec<String>>) {
+        let mut table = Table::new();
+        table
+            .load_style(
+                comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')),
+            )
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(self.style.width)
+            .set_header(columns.iter().map(|c| match c {
+                Column::Text(name) | Column::Number(name) => Cell::new(name),
+            }));
+        for row in rows {
+            table.add_row(row.into_iter().map(|cell| Cell::new_owned(printable(&cell))));
+        }
+        for (column, kind) in table.column_iter_mut().zip(columns) {
+            column.set_padding((0, 2));
+            if matches!(kind, Column::Number(_)) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        for (i, line) in table.lines().enumerate() {
+            self.push_line(&line, if i < 2 { QUIET } else { Style::new() });
+        }
+    }
+}
+
+/// Text without control characters: names come from other people's records and may hold escape codes.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// At most `columns` characters, the end cut and marked.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(columns.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}

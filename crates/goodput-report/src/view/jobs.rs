@@ -1,0 +1,266 @@
+//! Jobs: what each held, kept and lost, how long it waited, and which record to open next.
+
+use goodput_core::fleet::{JobAccount, NextRecord, ProgramBasis};
+use goodput_core::records::{Attempt, FleetRecords};
+use goodput_core::scheduling::SchedulingAccount;
+use goodput_core::{Boundary, CapacityTime, Chain, Levels, Window};
+use serde::Serialize;
+
+use super::exact::Exact;
+use super::ledger::{LedgerView, LossView, Scope};
+use super::read::Sources;
+use super::runtime::{StepTimesView, StepsView, commits_key};
+
+/// One job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobView {
+    /// The id a person knows.
+    pub id: String,
+    /// Job name.
+    pub name: String,
+    /// User.
+    pub user: String,
+    /// Account.
+    pub account: String,
+    /// Pool.
+    pub pool: String,
+    /// State of the last attempt.
+    pub state: &'static str,
+    /// Attempts that held devices inside the window.
+    pub attempts: u64,
+    /// Most devices of one attempt.
+    pub devices: u64,
+    /// Its ledger, from held on.
+    #[serde(flatten)]
+    pub ledger: LedgerView,
+    /// Its losses, the largest first.
+    pub losses: Vec<LossView>,
+    /// Runtime x program goodput of this job x the scheduling goodput of its pool: what the pool
+    /// would make if every job ran like this one. Not a measurement of the pool.
+    pub as_if_pool_product: Option<f64>,
+    /// Steps by fate; `None` without a timeline.
+    pub steps: Option<StepsView>,
+    /// Fault-free step time.
+    pub fault_free_step_ns: Option<Exact>,
+    /// Durations of retained steady steps.
+    pub step_times: Option<StepTimesView>,
+    /// `recorded` or `unknown`; `None` without a timeline.
+    pub commits: Option<&'static str>,
+    /// What its program factor rests on.
+    pub program_basis: Option<ProgramBasisView>,
+    /// Waits before its attempts.
+    pub waits: JobWaitsView,
+    /// The record to open next.
+    pub next: NextView,
+}
+
+/// Waits from submit to start, of the attempts that held devices inside the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct JobWaitsView {
+    /// Before the first of them.
+    pub first_ns: Option<Exact>,
+    /// All of them, requeues included.
+    pub total_ns: Option<Exact>,
+}
+
+/// The next record to open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NextView {
+    /// `timeline`, `step_trace`, `scheduler`, `work` or `none`.
+    pub record: &'static str,
+    /// Why.
+    pub why: &'static str,
+}
+
+impl From<NextRecord> for NextView {
+    fn from(next: NextRecord) -> Self {
+        let record = match next {
+            NextRecord::Timeline => "timeline",
+            NextRecord::StepTrace => "step_trace",
+            NextRecord::Scheduler => "scheduler",
+            NextRecord::Work => "work",
+            NextRecord::Nothing => "none",
+        };
+        Self { record, why: next.why() }
+    }
+}
+
+/// What a program factor rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProgramBasisView {
+    /// Named ideal.
+    pub ideal: &'static str,
+    /// Device.
+    pub device: String,
+    /// Dense peak of one device in FLOP/s.
+    pub peak_flops_per_second: f64,
+    /// dtype of the peak.
+    pub dtype: String,
+    /// Convention behind the FLOPs.
+    pub convention: String,
+    /// MFU of the retained steps.
+    pub mfu: f64,
+    /// Share of retained time whose work the log gives.
+    pub coverage: f64,
+}
+
+impl From<&ProgramBasis> for ProgramBasisView {
+    fn from(basis: &ProgramBasis) -> Self {
+        Self {
+            ideal: basis.ideal,
+            device: basis.device.clone(),
+            peak_flops_per_second: basis.peak_flops_per_second,
+            dtype: basis.dtype.clone(),
+            convention: basis.convention.clone(),
+            mfu: basis.mfu,
+            coverage: basis.coverage,
+        }
+    }
+}
+
+/// What the views of all jobs look names up in.
+pub(crate) struct JobContext<'a> {
+    pub scheduling: &'a SchedulingAccount,
+    pub records: &'a FleetRecords,
+    pub pools: &'a [(String, Option<f64>)],
+    pub sources: &'a Sources<'a>,
+}
+
+impl JobView {
+    pub(crate) fn new(job: &JobAccount, context: &JobContext<'_>) -> Self {
+        let name = |symbol| context.records.symbols.get(symbol).to_owned();
+        let held: Vec<_> = job.held.iter().filter_map(|&i| context.scheduling.held.get(i)).collect();
+        let ledger = LedgerView::new(&job.ledger, Scope::Job);
+        let (pool, pool_scheduling) = context.pools.get(job.pool).cloned().unwrap_or_default();
+        let runtime = job.runtime.as_ref();
+        Self {
+            id: name(job.id),
+            name: name(job.name),
+            user: name(job.user),
+            account: name(job.account),
+            pool,
+            state: job.state.word(),
+            attempts: held.len() as u64,
+            devices: held.iter().map(|h| h.devices).max().unwrap_or(0),
+            as_if_pool_product: ledger.factors.job_product.zip(pool_scheduling).map(|(job, pool)| job * pool),
+            ledger,
+            losses: LossView::of(&job.ledger, job.ledger.chain().levels().held, context.sources),
+            steps: runtime.map(|r| StepsView::new(r.steps, None)),
+            fault_free_step_ns: runtime.and_then(|r| r.fault_free_step_ns).map(Into::into),
+            step_times: runtime.map(|r| r.step_times.into()),
+            commits: runtime.map(|r| commits_key(r.commits)),
+            program_basis: job.program.as_ref().map(Into::into),
+            waits: waits(held.iter().filter_map(|h| context.records.attempts.get(h.attempt))),
+            next: job.next.into(),
+        }
+    }
+
+    /// What it lost inside its allocation.
+    pub fn lost(&self) -> CapacityTime {
+        self.ledger.capacity_time.held_ns.capacity() - self.ledger.capacity_time.ideal_ns.capacity()
+    }
+}
+
+fn waits<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> JobWaitsView {
+    let mut view = JobWaitsView::default();
+    for attempt in attempts {
+        let Some(start) = attempt.start else { continue };
+        let wait_ns = i128::from((start - attempt.key.submit).max(0));
+        view.first_ns.get_or_insert(Exact(wait_ns));
+        view.total_ns.get_or_insert_default().0 += wait_ns;
+    }
+    view
+}
+
+/// Jobs that the report does not list one by one, so that the listed ones and these sum to the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct OmittedJobsView {
+    /// How many.
+    pub count: u64,
+    /// What they held.
+    pub held_ns: Exact,
+    /// What they retained.
+    pub retained_ns: Exact,
+    /// Their ideal time.
+    pub ideal_ns: Exact,
+}
+
+impl OmittedJobsView {
+    pub(crate) fn add(&mut self, job: &JobAccount) {
+        let Levels { held, retained, ideal, .. } = job.ledger.chain().levels();
+        self.count += 1;
+        self.held_ns.0 += held.device_ns();
+        self.retained_ns.0 += retained.device_ns();
+        self.ideal_ns.0 += ideal.device_ns();
+    }
+}
+
+/// Jobs whose program factor divides by the same ideal. Classes with different ideals have no common MPG.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkloadClassView {
+    /// The named ideal; `not stated` for jobs without one.
+    pub ideal: &'static str,
+    /// Jobs.
+    pub jobs: u64,
+    /// Held.
+    pub held_ns: Exact,
+    /// Retained.
+    pub retained_ns: Exact,
+    /// Ideal.
+    pub ideal_ns: Exact,
+    /// Retained over held, on the settled share.
+    pub runtime: Option<f64>,
+    /// Ideal over retained, on the settled share.
+    pub program: Option<f64>,
+}
+
+impl WorkloadClassView {
+    const NOT_STATED: &'static str = "not stated";
+
+    pub(crate) fn of(jobs: &[JobAccount], window: Window) -> Vec<Self> {
+        struct Sum {
+            ideal: &'static str,
+            jobs: u64,
+            levels: Levels,
+            open_runtime: CapacityTime,
+            open_program: CapacityTime,
+        }
+        let mut sums: Vec<Sum> = Vec::new();
+        for job in jobs {
+            let ideal = job.program.as_ref().map_or(Self::NOT_STATED, |p| p.ideal);
+            let at = sums.iter().position(|s| s.ideal == ideal).unwrap_or_else(|| {
+                let (levels, zero) = (Levels::default(), CapacityTime::ZERO);
+                sums.push(Sum { ideal, jobs: 0, levels, open_runtime: zero, open_program: zero });
+                sums.len() - 1
+            });
+            let open = |boundary| -> CapacityTime {
+                let open = job.ledger.losses().iter().filter(|l| l.pattern.is_open());
+                open.filter(|l| l.pattern.boundary() == boundary).map(|l| l.amount).sum()
+            };
+            let sum = &mut sums[at];
+            sum.jobs += 1;
+            sum.levels += job.ledger.chain().levels();
+            sum.open_runtime += open(Boundary::Runtime);
+            sum.open_program += open(Boundary::Program);
+        }
+        sums.sort_by_key(|s| (s.ideal == Self::NOT_STATED, std::cmp::Reverse(s.levels.held)));
+        let view = |s: Sum| {
+            let chain = Chain::with_open(window, s.levels, s.open_runtime, s.open_program);
+            Self {
+                ideal: s.ideal,
+                jobs: s.jobs,
+                held_ns: s.levels.held.into(),
+                retained_ns: s.levels.retained.into(),
+                ideal_ns: s.levels.ideal.into(),
+                runtime: chain.factor(Boundary::Runtime).settled,
+                program: chain.factor(Boundary::Program).settled,
+            }
+        };
+        sums.into_iter().map(view).collect()
+    }
+
+    /// Whether the jobs divide by more than one named ideal.
+    pub(crate) fn are_mixed(classes: &[Self]) -> bool {
+        classes.iter().filter(|c| c.ideal != Self::NOT_STATED).count() > 1
+    }
+}

@@ -1,0 +1,30 @@
+//! Views: one a verb, serialisable, and all that a renderer knows.
+
+mod account;
+mod contract;
+mod exact;
+mod jobs;
+mod lanes;
+mod ledger;
+mod pools;
+mod read;
+mod runtime;
+mod settings;
+mod timeline;
+
+pub use account::{AccountView, TiersView};
+pub use contract::{
+    CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
+};
+pub use exact::Exact;
+pub use jobs::{JobView, JobWaitsView, NextView, OmittedJobsView, ProgramBasisView, WorkloadClassView};
+pub use lanes::{LaneView, LanesView, SegmentView};
+pub use ledger::{
+    AllBoundsView, CapacityTimeView, DeviceHoursView, FactorBoundsView, FactorsView, Keyed, LedgerView,
+    LossSharesView, LossView,
+};
+pub use pools::{CohortView, DiagnosticsView, PointView, PoolView, SeriesView, WaitView};
+pub use read::{FileView, FindingView, ReadReportView, WarningView};
+pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
+pub use settings::{Price, ViewSettings};
+pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
