@@ -1,5 +1,7 @@
 //! JSON: valid under its schema, exact where it must be, and summing to the whole.
 
+#![allow(clippy::unwrap_used)]
+
 mod fixture;
 
 use goodput_report::json;

@@ -3,8 +3,8 @@
 use super::page::Column::{Number, Text};
 use super::page::{Page, TerminalStyle, cut};
 use super::parts;
-use crate::number::{count, counted, device_hours, duration, factor, percent};
-use crate::view::{AccountView, CohortView, Exact, JobView, PoolView};
+use crate::number::{UNKNOWN, count, counted, device_hours, duration, factor, money, percent};
+use crate::view::{AccountView, CohortView, CostView, Exact, JobView, PoolView};
 
 /// Jobs that a terminal page lists.
 const JOBS: usize = 10;
@@ -20,6 +20,10 @@ pub(super) fn render(view: &AccountView, style: TerminalStyle) -> String {
     chain(&mut page, view);
     page.heading("Losses");
     parts::losses(&mut page, &view.losses, "of offered");
+    parts::levers(&mut page, &view.levers, view.cost.as_ref().map(|c| c.currency.as_str()));
+    if let Some(cost) = &view.cost {
+        price(&mut page, cost);
+    }
     pools(&mut page, &view.pools);
     cohorts(&mut page, &view.cohorts);
     jobs(&mut page, view);
@@ -106,6 +110,25 @@ fn chain(page: &mut Page, view: &AccountView) {
         Text("bounds"),
     ];
     page.table(&columns, rows);
+}
+
+fn price(page: &mut Page, cost: &CostView) {
+    let amount = |value: Option<f64>| value.map_or_else(|| UNKNOWN.to_owned(), |v| money(v, &cost.currency));
+    let range = if cost.coverage < 1.0 {
+        format!(
+            ", settled on {} of the capacity, {} to {}",
+            percent(Some(cost.coverage)),
+            amount(cost.low),
+            cost.high.map_or_else(|| "unbounded".to_owned(), |high| money(high, &cost.currency))
+        )
+    } else {
+        String::new()
+    };
+    page.line(&format!(
+        "A useful device-hour costs {} at {} offered{range}.",
+        amount(cost.per_useful_device_hour),
+        money(cost.price_per_device_hour, &cost.currency)
+    ));
 }
 
 fn pools(page: &mut Page, pools: &[PoolView]) {

@@ -2,8 +2,10 @@
 
 use super::page::Column::{Number, Text};
 use super::page::Page;
-use crate::number::{self, count, device_hours, duration, factor, percent};
-use crate::view::{ContractView, FactorBoundsView, LossView, ReadReportView, WarningView, WindowView};
+use crate::number::{self, UNKNOWN, count, device_hours, duration, factor, money, percent};
+use crate::view::{
+    ContractView, FactorBoundsView, LeverView, LossView, ReadReportView, WarningView, WindowView,
+};
 
 /// `2026-11-23 00:00 to 2026-11-30 00:00 UTC (7 d)`.
 pub(super) fn window(window: &WindowView) -> String {
@@ -43,6 +45,45 @@ pub(super) fn losses(page: &mut Page, losses: &[LossView], whole: &'static str) 
     };
     let columns = [Text("loss"), Text("boundary"), Number("device-h"), Number(whole), Text("owner")];
     page.table(&columns, losses.iter().map(row).collect());
+}
+
+/// Levers that a terminal page lists.
+const LEVERS: usize = 8;
+
+pub(super) fn levers(page: &mut Page, levers: &[LeverView], currency: Option<&str>) {
+    if levers.is_empty() {
+        return;
+    }
+    page.heading("Levers, by what removing the whole loss would add to the product");
+    let row = |l: &LeverView| {
+        let gain = match l.relative_gain {
+            Some(gain) => format!("+{}", percent(Some(gain))),
+            None if l.open => "open".to_owned(),
+            None => "unbounded".to_owned(),
+        };
+        let mut row = vec![
+            format!("{}: {}", l.label, l.lever),
+            l.owner_label.to_owned(),
+            format!("{} to {}", factor(l.factor), factor(l.ceiling)),
+            gain,
+        ];
+        if l.open {
+            row[2] = UNKNOWN.to_owned();
+        }
+        if let Some(currency) = currency {
+            row.push(l.worth.map_or_else(|| UNKNOWN.to_owned(), |worth| money(worth, currency)));
+        }
+        row
+    };
+    let mut columns = vec![Text("lever"), Text("owner"), Text("factor"), Number("gain")];
+    if currency.is_some() {
+        columns.push(Number("worth"));
+    }
+    page.table(&columns, levers.iter().take(LEVERS).map(row).collect());
+    page.note("Gains are ceilings, one lever at a time: they do not add.");
+    if let Some(condition) = levers.iter().take(LEVERS).find_map(|l| l.condition) {
+        page.note(&format!("Scheduling levers gain {condition}."));
+    }
 }
 
 pub(super) fn ideals(contract: &ContractView) -> Vec<String> {

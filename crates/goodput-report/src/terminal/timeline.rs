@@ -4,7 +4,7 @@ use super::page::Column::{Number, Text};
 use super::page::{Page, TerminalStyle};
 use super::parts;
 use crate::number::{count, counted, device_hours, duration, factor, percent, si};
-use crate::view::{Exact, TimelineView};
+use crate::view::{ComposedView, Exact, TimelineView};
 
 pub(super) fn render(view: &TimelineView, style: TerminalStyle) -> String {
     let mut page = Page::new(style);
@@ -13,7 +13,14 @@ pub(super) fn render(view: &TimelineView, style: TerminalStyle) -> String {
     chain(&mut page, view);
     page.heading("Losses");
     parts::losses(&mut page, &view.losses, "of held");
+    parts::levers(&mut page, &view.levers, None);
     steps(&mut page, view);
+    if let Some(model) = &view.composed {
+        composed(&mut page, model);
+    }
+    if let Some(ettr) = &view.ettr {
+        page.line(&format!("ETTR {}: {}", factor(Some(ettr.value)), ettr.definition));
+    }
     parts::read_report(&mut page, &view.read_report);
     parts::warnings(&mut page, &view.warnings);
     page.finish()
@@ -133,5 +140,34 @@ fn steps(page: &mut Page, view: &TimelineView) {
             "queue wait between attempts {}: beside the product",
             duration(view.queue_wait_ns.as_i64())
         ));
+    }
+}
+
+fn composed(page: &mut Page, model: &ComposedView) {
+    page.heading("The composed first-order model beside the measured shares of held time");
+    let points = |share: f64| format!("{:+.2}", share * 100.0);
+    let row = |label: &str, modelled: f64, measured: f64| {
+        vec![
+            label.to_owned(),
+            format!("{:.2}%", modelled * 100.0),
+            format!("{:.2}%", measured * 100.0),
+            points(measured - modelled),
+        ]
+    };
+    let terms = model.terms.iter().filter(|t| t.modelled != 0.0 || t.measured != 0.0);
+    let mut rows: Vec<_> = terms.map(|t| row(t.label, t.modelled, t.measured)).collect();
+    rows.push(row("sum", model.modelled, model.modelled + model.residual));
+    let columns = [Text("term"), Number("modelled"), Number("measured"), Number("residual, points")];
+    page.table(&columns, rows);
+    let seconds = |s: f64| duration((s * 1e9) as i64);
+    if let (Some(interval), Some(best)) = (model.checkpoint_interval_s, model.best_interval_s) {
+        page.note(&format!(
+            "Checkpoints were {} apart; for this pause and time between failures {} would cost least.",
+            seconds(interval),
+            seconds(best)
+        ));
+    }
+    if let Some(caveat) = &model.caveat {
+        page.warning(caveat);
     }
 }

@@ -18,6 +18,7 @@ use super::ledger::{Keyed, LedgerView, LossView, Scope};
 use super::pools::{CohortView, DiagnosticsView, PoolView, SeriesView, availability, device_types};
 use super::read::{ReadReportView, Sources, WarningView};
 use super::settings::ViewSettings;
+use super::value::{CostView, LeverView};
 
 /// A fleet's account, ready to be printed: every renderer shows this and nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +36,10 @@ pub struct AccountView {
     pub ledger: LedgerView,
     /// Its losses, the largest first.
     pub losses: Vec<LossView>,
+    /// What removing each loss is worth, the largest gain first.
+    pub levers: Vec<LeverView>,
+    /// What useful work costs, when a price is given.
+    pub cost: Option<CostView>,
     /// Rows per workload class; with more than one ideal there is no common program factor.
     pub workload_classes: Vec<WorkloadClassView>,
     /// Held capacity-time by the state of the record.
@@ -118,6 +123,8 @@ impl AccountView {
             title: settings.title.clone(),
             contract: contract(account, records, settings),
             losses: LossView::of(&account.ledger, account.ledger.chain().levels().offered, &sources),
+            levers: LeverView::ranked(&account.ledger, settings.price.as_ref()),
+            cost: settings.price.as_ref().map(|price| CostView::new(&account.ledger, price)),
             ledger,
             workload_classes: classes,
             held_by_state: Keyed(

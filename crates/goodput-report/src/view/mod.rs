@@ -1,6 +1,7 @@
 //! Views: one a verb, serialisable, and all that a renderer knows.
 
 mod account;
+mod composed;
 mod contract;
 mod exact;
 mod jobs;
@@ -11,8 +12,10 @@ mod read;
 mod runtime;
 mod settings;
 mod timeline;
+mod value;
 
 pub use account::{AccountView, TiersView};
+pub use composed::{ComposedTermView, ComposedView, EttrView};
 pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
 };
@@ -28,3 +31,4 @@ pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
+pub use value::{CostView, LeverView};

@@ -7,6 +7,7 @@ use goodput_core::{Interval, Ledger};
 use goodput_records::ReadReport;
 use serde::Serialize;
 
+use super::composed::{ComposedView, EttrView};
 use super::contract::{CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView};
 use super::exact::Exact;
 use super::jobs::ProgramBasisView;
@@ -15,6 +16,7 @@ use super::ledger::{LedgerView, LossView, Scope};
 use super::read::{ReadReportView, Sources, WarningView};
 use super::runtime::{MeasuredView, RanksView, StepTimesView, StepsView, commits_key};
 use super::settings::ViewSettings;
+use super::value::LeverView;
 use crate::number::rfc3339;
 
 /// One job's account, ready to be printed.
@@ -35,6 +37,8 @@ pub struct TimelineView {
     pub ledger: LedgerView,
     /// Its losses, the largest first.
     pub losses: Vec<LossView>,
+    /// What removing each loss is worth, the largest gain first.
+    pub levers: Vec<LeverView>,
     /// The held intervals inside the window.
     pub held: HeldView,
     /// Fault-free step time; `None` without a steady step.
@@ -51,6 +55,10 @@ pub struct TimelineView {
     pub commits: &'static str,
     /// Events as counted and timed.
     pub measured: MeasuredView,
+    /// The composed first-order model beside the measured shares.
+    pub composed: Option<ComposedView>,
+    /// Effective training time ratio, under its own definition.
+    pub ettr: Option<EttrView>,
     /// Work of the retained steps.
     pub work: WorkView,
     /// What the program factor rests on.
@@ -124,6 +132,7 @@ impl TimelineView {
             contract: contract(runtime, program, ledger, timeline),
             ledger: LedgerView::new(ledger, Scope::Job),
             losses: LossView::of(ledger, ledger.chain().levels().held, &sources),
+            levers: LeverView::ranked(ledger, settings.price.as_ref()),
             held: held(runtime),
             fault_free_step_ns: runtime.fault_free_step_ns.map(Into::into),
             steps: StepsView::new(runtime.steps, timeline.planned_steps),
@@ -132,6 +141,8 @@ impl TimelineView {
             queue_wait_ns: runtime.queue_wait_ns.into(),
             commits: commits_key(runtime.commits),
             measured: runtime.measured.into(),
+            composed: ComposedView::new(runtime),
+            ettr: EttrView::new(runtime),
             work: WorkView {
                 tokens: runtime.work.tokens.into(),
                 model_flops: runtime.work.model_flops.into(),
