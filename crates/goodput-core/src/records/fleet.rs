@@ -148,6 +148,23 @@ impl Attempt {
     }
 }
 
+/// Devices assigned to a gang that is not complete: one member bound while others still wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartialHold {
+    /// Position of the gang in [`FleetRecords::attempts`].
+    pub attempt: usize,
+    /// The node; empty when the record does not say.
+    pub node: Symbol,
+    /// Devices assigned.
+    pub devices: u32,
+    /// From.
+    pub start: Timestamp,
+    /// Until given back; `None` until the gang is complete, the attempt ends, or the records end.
+    pub end: Option<Timestamp>,
+    /// The record.
+    pub source: SourceRef,
+}
+
 /// A node of the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
@@ -312,6 +329,8 @@ pub struct FleetRecords {
     pub node_sets: Vec<Vec<Symbol>>,
     /// Attempts, in file order.
     pub attempts: Vec<Attempt>,
+    /// Members bound to gangs that were not complete, where records tell; empty for atomic schedulers.
+    pub partial_holds: Vec<PartialHold>,
     /// Inventory; empty when no record lists nodes.
     pub nodes: Vec<Node>,
     /// Installed capacity over time.
@@ -347,6 +366,7 @@ impl FleetRecords {
         let large = |count: &mut u64| *count = count.saturating_mul(scale.into());
         let small = |count: &mut u32| *count = count.saturating_mul(scale);
         self.attempts.iter_mut().for_each(|a| large(&mut a.devices));
+        self.partial_holds.iter_mut().for_each(|p| small(&mut p.devices));
         self.nodes.iter_mut().for_each(|n| small(&mut n.devices));
         self.capacity.iter_mut().for_each(|c| large(&mut c.devices));
         self.queue_samples.iter_mut().for_each(|q| large(&mut q.devices));

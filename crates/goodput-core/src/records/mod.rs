@@ -7,7 +7,7 @@ mod timeline;
 
 pub use fleet::{
     Attempt, AttemptKey, CapacityStep, DeviceUnit, FleetRecords, JobState, Node, NodeInterval, NodeSample,
-    NodeSet, NodeStatus, PoolSample, QueueSample, Reservation, WaitReason,
+    NodeSet, NodeStatus, PartialHold, PoolSample, QueueSample, Reservation, WaitReason,
 };
 pub use source::{FileId, SourceRef};
 pub use symbol::{Symbol, Symbols};

@@ -1,5 +1,22 @@
 //! Scheduling goodput: capacity-time that complete allocations hold, over what the pool offered.
 
+mod account;
+mod attempts;
+mod cohorts;
+mod demand;
+mod events;
+mod fleet_scope;
+mod fragmentation;
+mod free_nodes;
+mod layout;
+mod notes;
+mod placement;
+mod pool;
+mod series;
+mod snapshots;
+mod sweep;
+mod unheld;
+
 use std::collections::BTreeMap;
 
 use crate::capacity::CapacityTime;
@@ -7,6 +24,61 @@ use crate::ledger::Loss;
 use crate::records::{JobState, Symbol};
 use crate::time::{Interval, Timestamp, Window};
 use crate::warning::Warning;
+
+pub use account::account;
+pub use attempts::Jobs;
+pub use fragmentation::{SharedNode, TaskClass, task_fragments, whole_node_fragments};
+
+/// Why no account can be given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchedulingError {
+    /// Nothing says how many devices there are.
+    #[error(
+        "no record says how many devices the fleet offers; supply its events (`sacctmgr show event -P All_Time`), its nodes (`scontrol -o show node -d`) or a node list"
+    )]
+    NoCapacity,
+    /// The records were written before the window begins.
+    #[error(
+        "the records were written at {} ns and the window begins at {} ns, so they say nothing about it; export them again or choose an earlier window",
+        written_at.as_nanos(), from.as_nanos()
+    )]
+    NotCovered {
+        /// When the latest record was written.
+        written_at: Timestamp,
+        /// First instant of the window.
+        from: Timestamp,
+    },
+    /// A named pool lists a node that no record knows.
+    #[error("pool `{pool}` lists node `{node}`, which is in no inventory and has no accelerators that records know of; correct the name or supply the inventory")]
+    UnknownNode {
+        /// The pool.
+        pool: String,
+        /// The node.
+        node: String,
+    },
+    /// A named pool has no nodes.
+    #[error("pool `{pool}` has no nodes: it lists none, and no node of the inventory is in a partition of that name")]
+    EmptyPool {
+        /// The pool.
+        pool: String,
+    },
+    /// Two named pools share a node.
+    #[error("node `{node}` is in pool `{first}` and in pool `{second}`; pools must not share nodes")]
+    PoolsOverlap {
+        /// The node.
+        node: String,
+        /// The pool that names it first.
+        first: String,
+        /// The pool that names it again.
+        second: String,
+    },
+    /// More attempts than one account can number.
+    #[error("{attempts} attempts are more than one account takes ({}); account shorter windows", events::MAX_POSITION)]
+    TooMany {
+        /// Attempts given.
+        attempts: usize,
+    },
+}
 
 /// What the scheduling factor divides by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

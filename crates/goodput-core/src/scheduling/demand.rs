@@ -1,0 +1,110 @@
+//! What waiting jobs ask of a pool, kept as counts by the shape of their gangs.
+
+use rustc_hash::FxHashMap;
+
+/// The shape of a gang inside one pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    pub pool: u32,
+    pub devices: u64,
+    /// Zero when the record does not say.
+    pub nodes: u32,
+}
+
+impl Shape {
+    /// Devices on each node, rounded up; `None` when the record does not say how many nodes.
+    pub fn per_node(self) -> Option<u64> {
+        (self.nodes > 0).then(|| self.devices.div_ceil(u64::from(self.nodes)))
+    }
+}
+
+/// How many gangs of one shape wait.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    pub shape: Shape,
+    /// Eligible gangs.
+    pub eligible: u64,
+    /// Sum of device-seconds that the eligible gangs ask for, to weigh fragmentation.
+    pub requested: i128,
+    /// Place in the pool's list of shapes with waiting gangs.
+    place: u32,
+}
+
+/// Distinct shapes, numbered.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    pub waiting: Vec<Waiting>,
+    index: FxHashMap<Shape, u32>,
+}
+
+impl Shapes {
+    /// The number of `shape`.
+    pub fn number(&mut self, shape: Shape) -> u32 {
+        let waiting = &mut self.waiting;
+        *self.index.entry(shape).or_insert_with(|| {
+            waiting.push(Waiting { shape, eligible: 0, requested: 0, place: u32::MAX });
+            u32::try_from(waiting.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// Why a waiting gang waits, as far as records tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// May start whenever devices allow it.
+    Eligible,
+    /// Blocked by a quota or limit.
+    Limited,
+    /// Not eligible at the moment: no demand.
+    NotEligible,
+}
+
+/// The waiting demand of one pool.
+#[derive(Debug, Default)]
+pub(super) struct Demand {
+    /// Waiting gangs, eligible or limited.
+    pub jobs: u64,
+    /// Devices that they ask for.
+    pub devices: i64,
+    /// Of these, asked for by gangs that a quota or limit blocks.
+    pub limited: i64,
+    /// Of these, asked for without a shape (pool series).
+    pub shapeless: i64,
+    /// Numbers of the shapes with eligible gangs.
+    pub active: Vec<u32>,
+}
+
+impl Demand {
+    /// A gang of shape `number` begins (`+1`) or ceases (`-1`) to wait.
+    pub fn change(&mut self, shapes: &mut Shapes, number: u32, standing: Standing, requested: i128, begins: bool) {
+        let waiting = &mut shapes.waiting[number as usize];
+        let devices = i64::try_from(waiting.shape.devices).unwrap_or(i64::MAX);
+        let sign = if begins { 1 } else { -1 };
+        if standing == Standing::NotEligible {
+            return;
+        }
+        self.devices += sign * devices;
+        self.jobs = if begins { self.jobs + 1 } else { self.jobs.saturating_sub(1) };
+        if standing == Standing::Limited {
+            self.limited += sign * devices;
+            return;
+        }
+        waiting.requested += i128::from(sign) * requested;
+        if begins {
+            if waiting.eligible == 0 {
+                waiting.place = u32::try_from(self.active.len()).unwrap_or(u32::MAX);
+                self.active.push(number);
+            }
+            waiting.eligible += 1;
+        } else {
+            waiting.eligible = waiting.eligible.saturating_sub(1);
+            if waiting.eligible == 0 {
+                let place = waiting.place as usize;
+                self.active.swap_remove(place);
+                if let Some(&moved) = self.active.get(place) {
+                    shapes.waiting[moved as usize].place = u32::try_from(place).unwrap_or(u32::MAX);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The state of one pool during the sweep, and its integrals.
+
+use crate::capacity::CapacityTime;
+use crate::time::{Timestamp, Window};
+
+use super::demand::{Demand, Shapes};
+use super::free_nodes::FreeNodes;
+use super::fragmentation::whole_node_fragments;
+use super::series::{Level, Series};
+use super::unheld::{CLASSES, Charge, Free, Known, charge};
+
+/// What one node adds to its pool at this instant.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct NodeState {
+    pub devices: u32,
+    pub allocated: u32,
+    /// How many intervals say that it is out of service.
+    pub outages: u16,
+    /// The last snapshot says that it is out of service.
+    pub sampled_out: bool,
+    /// The last snapshot says that it is kept for a gang.
+    pub planned: bool,
+    pub present: bool,
+}
+
+impl NodeState {
+    fn free(&self) -> u32 {
+        if self.present { self.devices.saturating_sub(self.allocated) } else { 0 }
+    }
+
+    fn out(&self) -> bool {
+        self.outages > 0 || self.sampled_out
+    }
+}
+
+/// Rates while nothing changes, in devices.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rates {
+    pub installed: i64,
+    /// Held beyond the installed capacity that records know.
+    pub excess: i64,
+    pub out_of_service: i64,
+    pub offered: i64,
+    pub held: i64,
+    /// Free in service, assigned to nobody.
+    pub free: i64,
+    pub charge: Charge,
+    pub asked: i64,
+    pub waiting_jobs: u64,
+    planned_free: i64,
+    partly_free: i64,
+    whole_free: i64,
+    fragmented: f64,
+    pub largest_gang_nodes: Option<u32>,
+}
+
+impl Rates {
+    pub fn level(&self) -> Level {
+        Level {
+            offered: self.offered,
+            held: self.held,
+            waiting_jobs: self.waiting_jobs,
+            waiting_devices: u64::try_from(self.asked).unwrap_or(0),
+            largest_gang_nodes: self.largest_gang_nodes,
+        }
+    }
+
+    /// Free devices while no job of the pool waits.
+    pub fn free_empty(&self) -> i64 {
+        if self.waiting_jobs == 0 { self.free } else { 0 }
+    }
+
+    /// Free devices while a job of the pool waits.
+    pub fn free_waiting(&self) -> i64 {
+        self.free - self.free_empty()
+    }
+
+    /// Devices asked for beyond what is free.
+    pub fn unmet(&self) -> i64 {
+        (self.asked - self.free).max(0)
+    }
+}
+
+/// Integrals over time, in device-nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Totals {
+    pub installed: i128,
+    pub excess: i128,
+    pub out_of_service: i128,
+    pub offered: i128,
+    pub held: i128,
+    pub classes: [i128; CLASSES],
+    pub free_waiting: i128,
+    pub free_empty: i128,
+    pub free_other_waiting: i128,
+    pub quota_stranded: i128,
+    pub planned_free: i128,
+    pub partly_free: i128,
+    pub whole_free: i128,
+    pub asked: i128,
+    pub waiting_ns: i64,
+    pub fragmented: f64,
+    pub most_devices: i64,
+}
+
+impl Totals {
+    fn add(&mut self, rates: &Rates, ns: i64) {
+        let time = |devices: i64| i128::from(devices) * i128::from(ns);
+        self.installed += time(rates.installed);
+        self.excess += time(rates.excess);
+        self.out_of_service += time(rates.out_of_service);
+        self.offered += time(rates.offered);
+        self.held += time(rates.held);
+        for (total, devices) in self.classes.iter_mut().zip(rates.charge.classes()) {
+            *total += time(devices);
+        }
+        self.planned_free += time(rates.planned_free);
+        self.asked += time(rates.asked);
+        if rates.waiting_jobs > 0 {
+            self.free_waiting += time(rates.free);
+            self.partly_free += time(rates.partly_free);
+            self.whole_free += time(rates.whole_free);
+            self.waiting_ns += ns;
+        } else {
+            self.free_empty += time(rates.free);
+        }
+        self.fragmented += rates.fragmented * ns as f64;
+        self.most_devices = self.most_devices.max(rates.installed);
+    }
+}
+
+/// One pool during the sweep.
+#[derive(Debug, Default)]
+pub(super) struct PoolState {
+    since: Timestamp,
+    pub dirty: bool,
+    /// Devices of present nodes, and devices that no node explains.
+    pub installed: i64,
+    pub held: i64,
+    /// Assigned to gangs that are not complete.
+    pub partial: i64,
+    /// Asked for by incomplete gangs of which some unknown part is assigned.
+    pub claimed: i64,
+    /// Held or assigned devices whose nodes are unknown.
+    pub unplaced: i64,
+    pub demand: Demand,
+    out_free: i64,
+    planned_free: i64,
+    partly_free: i64,
+    whole_free: i64,
+    free_nodes: FreeNodes,
+    whole_by_block: Vec<u32>,
+    /// Devices of a node, by which most nodes of the pool are built; zero without nodes.
+    node_devices: u32,
+    /// Whole-node gangs submitted in the window: nodes and weight, for times without a queue.
+    pub usual_gangs: Vec<(u32, i128)>,
+    /// Whether where devices were free was known throughout.
+    pub shape_known: bool,
+    pub rates: Rates,
+    pub totals: Totals,
+    series: Series,
+}
+
+impl PoolState {
+    pub fn new(window: Window, points: usize, node_sizes: &[u32], blocks: u32) -> Self {
+        let largest = node_sizes.iter().copied().max().unwrap_or(0);
+        let mut sizes: Vec<(u32, usize)> = Vec::new();
+        for &size in node_sizes {
+            match sizes.iter_mut().find(|(s, _)| *s == size) {
+                Some((_, count)) => *count += 1,
+                None => sizes.push((size, 1)),
+            }
+        }
+        let usual = sizes.iter().max_by_key(|&&(size, count)| (count, size)).map_or(0, |&(size, _)| size);
+        Self {
+            since: window.from(),
+            free_nodes: FreeNodes::new(largest),
+            whole_by_block: vec![0; blocks as usize],
+            node_devices: usual,
+            shape_known: !node_sizes.is_empty(),
+            series: Series::new(window, points),
+            ..Self::default()
+        }
+    }
+
+    /// Adds (`sign` 1) or takes away (-1) what a node contributes.
+    pub fn count_node(&mut self, node: &NodeState, block: u32, sign: i64) {
+        if !node.present {
+            return;
+        }
+        self.installed += sign * i64::from(node.devices);
+        let free = i64::from(node.free());
+        if node.out() {
+            self.out_free += sign * free;
+            return;
+        }
+        if node.planned {
+            self.planned_free += sign * free;
+        }
+        if node.allocated > 0 {
+            self.partly_free += sign * free;
+        } else {
+            self.whole_free += sign * free;
+        }
+        let whole = node.allocated == 0 && node.devices == self.node_devices;
+        let of_block = &mut self.whole_by_block[block as usize];
+        if sign > 0 {
+            self.free_nodes.add(node.free());
+            *of_block += u32::from(whole);
+        } else {
+            self.free_nodes.remove(node.free());
+            *of_block -= u32::from(whole);
+        }
+    }
+
+    /// Brings the integrals up to `now`.
+    pub fn settle(&mut self, now: Timestamp) {
+        let ns = now - self.since;
+        if ns > 0 {
+            self.totals.add(&self.rates, ns);
+            self.series.add(self.since, now, &self.rates.level());
+            self.since = now;
+        }
+    }
+
+    /// The rates from now on.
+    pub fn recompute(&mut self, shapes: &Shapes, known: Known) {
+        let taken = self.held + self.partial;
+        let excess = (taken - self.installed).max(0);
+        let installed = self.installed + excess;
+        let partial = self.partial + self.claimed.min(installed - taken);
+        // Held devices of unknown place may lie on a node that is out of service: they stay in service.
+        let out_of_service = self.out_free.min(installed - self.held - partial).max(0);
+        let offered = installed - out_of_service;
+        let free = offered - self.held - partial;
+        let placed = self.unplaced == 0 && self.claimed == 0 && self.node_devices > 0 && excess == 0;
+        self.shape_known &= placed;
+        let charge = charge(
+            &Free {
+                devices: free,
+                partial,
+                planned: self.planned_free,
+                nodes: placed.then_some(&self.free_nodes),
+            },
+            &self.demand,
+            shapes,
+            known,
+        );
+        self.rates = Rates {
+            installed,
+            excess,
+            out_of_service,
+            offered,
+            held: self.held,
+            free,
+            charge,
+            asked: self.demand.devices,
+            waiting_jobs: self.demand.jobs,
+            planned_free: if known.planned { self.planned_free } else { 0 },
+            partly_free: self.partly_free,
+            whole_free: self.whole_free,
+            fragmented: if placed { self.fragmented(free, shapes) } else { 0.0 },
+            largest_gang_nodes: placed.then(|| self.whole_by_block.iter().copied().max().unwrap_or(0)),
+        };
+    }
+
+    fn fragmented(&self, free: i64, shapes: &Shapes) -> f64 {
+        if free <= 0 {
+            return 0.0;
+        }
+        let whole = |&number: &u32| {
+            let waiting = &shapes.waiting[number as usize];
+            let of_whole_nodes = waiting.shape.nodes > 0
+                && waiting.shape.devices == u64::from(waiting.shape.nodes) * u64::from(self.node_devices);
+            of_whole_nodes.then_some((waiting.shape.nodes, waiting.requested))
+        };
+        let free = u64::try_from(free).unwrap_or(0);
+        let pending = self.demand.active.iter().filter_map(whole);
+        whole_node_fragments(free, self.node_devices, &self.whole_by_block, pending).unwrap_or_else(|| {
+            let usual = self.usual_gangs.iter().copied();
+            whole_node_fragments(free, self.node_devices, &self.whole_by_block, usual).unwrap_or(0.0)
+        })
+    }
+
+    /// Devices of the pool's usual node.
+    pub fn node_devices(&self) -> u32 {
+        self.node_devices
+    }
+
+    pub fn take_series(&mut self) -> Series {
+        std::mem::take(&mut self.series)
+    }
+}
+
+/// As capacity-time.
+pub(super) fn amount(device_ns: i128) -> CapacityTime {
+    CapacityTime::from_device_ns(device_ns)
+}
