@@ -23,8 +23,8 @@ impl Jobs {
         let order = order_by_id(records);
         let mut begins = Vec::with_capacity(order.len() + 1);
         for (place, &row) in order.iter().enumerate() {
-            let goes_on = place > 0
-                && continues(&attempts[order[place - 1] as usize], &attempts[row as usize]);
+            let goes_on =
+                place > 0 && continues(&attempts[order[place - 1] as usize], &attempts[row as usize]);
             if !goes_on {
                 begins.push(position(place));
             }
@@ -63,7 +63,11 @@ fn order_by_id(records: &FleetRecords) -> Vec<u32> {
         if rows.len() > 1 {
             rows.sort_by_key(|&row| {
                 let attempt = &attempts[row as usize];
-                (attempt.key.cluster, attempt.key.submit, attempt.end.unwrap_or(Timestamp::from_nanos(i64::MAX)))
+                (
+                    attempt.key.cluster,
+                    attempt.key.submit,
+                    attempt.end.unwrap_or(Timestamp::from_nanos(i64::MAX)),
+                )
             });
         }
     }
@@ -140,7 +144,9 @@ pub(super) fn waiting_interval(attempt: &Attempt, horizon: Timestamp) -> Option<
     let until = match (attempt.start, attempt.end) {
         (Some(start), _) => start,
         (None, Some(end)) => end,
-        (None, None) if matches!(attempt.state, JobState::Pending | JobState::Requeued | JobState::Other) => horizon,
+        (None, None) if matches!(attempt.state, JobState::Pending | JobState::Requeued | JobState::Other) => {
+            horizon
+        }
         (None, None) => return None,
     };
     let waiting = Interval::new(eligible, until);

@@ -76,7 +76,14 @@ pub(super) struct Demand {
 
 impl Demand {
     /// A gang of shape `number` begins (`+1`) or ceases (`-1`) to wait.
-    pub fn change(&mut self, shapes: &mut Shapes, number: u32, standing: Standing, requested: i128, begins: bool) {
+    pub fn change(
+        &mut self,
+        shapes: &mut Shapes,
+        number: u32,
+        standing: Standing,
+        requested: i128,
+        begins: bool,
+    ) {
         let waiting = &mut shapes.waiting[number as usize];
         let devices = i64::try_from(waiting.shape.devices).unwrap_or(i64::MAX);
         let sign = if begins { 1 } else { -1 };

@@ -12,7 +12,7 @@ pub(super) enum Kind {
     Release,
     /// A member is given back, or its gang is complete.
     PartialEnd,
-    /// Capacity, an outage or a snapshot: an entry of a list.
+    /// Capacity, an outage, or a sample of a series: an entry of a list.
     Change,
     /// A member is bound to an incomplete gang.
     PartialStart,
@@ -20,9 +20,11 @@ pub(super) enum Kind {
     Hold,
     /// An attempt begins to wait.
     WaitStart,
+    /// A snapshot, which sees all of the above: an entry of the same list.
+    Snapshot,
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind::WaitEnd,
     Kind::Release,
     Kind::PartialEnd,
@@ -30,6 +32,7 @@ const KINDS: [Kind; 7] = [
     Kind::PartialStart,
     Kind::Hold,
     Kind::WaitStart,
+    Kind::Snapshot,
 ];
 
 /// Positions take the low bits of a code, the kind the high ones.

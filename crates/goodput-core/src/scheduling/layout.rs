@@ -13,7 +13,6 @@ const NONE: u32 = u32::MAX;
 /// A node with accelerators.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LayoutNode {
-    pub name: Symbol,
     pub devices: u32,
     pub pool: u32,
     /// Topology block, numbered from zero within the fleet.
@@ -53,6 +52,10 @@ pub(super) struct Layout {
     pub pools: Vec<LayoutPool>,
     pub blocks: u32,
     pub changes: Vec<(Timestamp, CapacityChange)>,
+    /// Whether the pools are those of a series, which brings its own capacity.
+    pub of_series: bool,
+    /// Devices of the usual node of each pool, zero without nodes.
+    node_devices: Vec<u32>,
     node_of: Vec<u32>,
     /// Pools of a partition, the largest first.
     pools_of: FxHashMap<Symbol, Vec<u32>>,
@@ -76,6 +79,9 @@ impl Layout {
         held: &[Interval],
         notes: &mut Notes,
     ) -> Result<Self, SchedulingError> {
+        if records.attempts.is_empty() && !records.pool_samples.is_empty() {
+            return Ok(Self::of_series(records));
+        }
         let candidates = candidates(records, held, notes);
         let mut layout = Self { node_of: vec![NONE; records.symbols.len()], ..Self::default() };
         layout.form_pools(records, options, candidates)?;
@@ -84,9 +90,28 @@ impl Layout {
         Ok(layout)
     }
 
+    /// The pools of a series.
+    fn of_series(records: &FleetRecords) -> Self {
+        let mut layout = Self { of_series: true, ..Self::default() };
+        for sample in &records.pool_samples {
+            let next = u32::try_from(layout.pools.len()).unwrap_or(NONE);
+            layout.pools_of.entry(sample.pool).or_insert_with(|| {
+                layout.pools.push(LayoutPool { name: sample.pool, device_type: Symbol::EMPTY });
+                vec![next]
+            });
+        }
+        layout.node_devices = vec![0; layout.pools.len()];
+        layout
+    }
+
     /// The node of this name.
     pub fn node(&self, name: Symbol) -> Option<u32> {
         self.node_of.get(name.index()).copied().filter(|&n| n != NONE)
+    }
+
+    /// Devices of the node by which most nodes of the pool are built; zero without nodes.
+    pub fn node_devices(&self, pool: u32) -> u32 {
+        self.node_devices[pool as usize]
     }
 
     /// The pool in which jobs of a partition wait: its largest.
@@ -131,7 +156,9 @@ impl Layout {
 
     fn split(&self, attempt: &Attempt, names: &[Symbol], notes: &mut Notes) -> Shares {
         let mut nodes_of_pool: Vec<(u32, u32)> = Vec::new();
-        for pool in names.iter().filter_map(|name| self.node(*name)).map(|node| self.nodes[node as usize].pool) {
+        for pool in
+            names.iter().filter_map(|name| self.node(*name)).map(|node| self.nodes[node as usize].pool)
+        {
             match nodes_of_pool.iter_mut().find(|(p, _)| *p == pool) {
                 Some((_, count)) => *count += 1,
                 None => nodes_of_pool.push((pool, 1)),
@@ -140,11 +167,13 @@ impl Layout {
         let known: u64 = nodes_of_pool.iter().map(|&(_, count)| u64::from(count)).sum();
         if known == names.len() as u64 && attempt.devices % known == 0 {
             let per_node = attempt.devices / known;
-            let share = |&(pool, nodes): &(u32, u32)| Share { pool, devices: per_node * u64::from(nodes), nodes };
+            let share =
+                |&(pool, nodes): &(u32, u32)| Share { pool, devices: per_node * u64::from(nodes), nodes };
             return Shares::Several(nodes_of_pool.iter().map(share).collect());
         }
         notes.note("pool_split", attempt.source);
-        let pool = nodes_of_pool.iter().max_by_key(|&&(_, count)| count).map_or(self.largest, |&(pool, _)| pool);
+        let pool =
+            nodes_of_pool.iter().max_by_key(|&&(_, count)| count).map_or(self.largest, |&(pool, _)| pool);
         Shares::One(Share { pool, devices: attempt.devices, nodes: attempt.node_count })
     }
 
@@ -173,7 +202,7 @@ impl Layout {
                     pools.push(pool);
                 }
             }
-            self.nodes.push(LayoutNode { name: candidate.name, devices: candidate.devices, pool, block });
+            self.nodes.push(LayoutNode { devices: candidate.devices, pool, block });
         }
         for (index, pool) in self.pools.iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(NONE);
@@ -194,8 +223,21 @@ impl Layout {
         for pools in self.pools_of.values_mut() {
             pools.sort_by_key(|&pool| std::cmp::Reverse(devices[pool as usize]));
         }
-        let largest = (0..devices.len()).max_by_key(|&pool| (devices[pool], std::cmp::Reverse(pool))).unwrap_or(0);
+        self.node_devices = (0..self.pools.len()).map(|pool| self.usual_node(pool)).collect();
+        let largest =
+            (0..devices.len()).max_by_key(|&pool| (devices[pool], std::cmp::Reverse(pool))).unwrap_or(0);
         self.largest = u32::try_from(largest).unwrap_or(0);
+    }
+
+    fn usual_node(&self, pool: usize) -> u32 {
+        let mut sizes: Vec<(u32, usize)> = Vec::new();
+        for node in self.nodes.iter().filter(|node| node.pool as usize == pool) {
+            match sizes.iter_mut().find(|(size, _)| *size == node.devices) {
+                Some((_, count)) => *count += 1,
+                None => sizes.push((node.devices, 1)),
+            }
+        }
+        sizes.iter().max_by_key(|&&(size, count)| (count, size)).map_or(0, |&(size, _)| size)
     }
 
     fn capacity_over_time(
@@ -222,9 +264,7 @@ impl Layout {
                     Some(step.source),
                 );
             }
-            self.changes = (0..self.nodes.len())
-                .map(|node| (window.from(), present(node, true)))
-                .collect();
+            self.changes = (0..self.nodes.len()).map(|node| (window.from(), present(node, true))).collect();
             return Ok(());
         }
         steps.sort_by_key(|(interval, step)| (step.cluster, interval.start));
@@ -239,7 +279,12 @@ impl Layout {
             let listed: Vec<usize> = if unlisted(step) {
                 if step.devices == inventory { (0..self.nodes.len()).collect() } else { Vec::new() }
             } else {
-                records.node_set(step.nodes).iter().filter_map(|n| self.node(*n)).map(|n| n as usize).collect()
+                records
+                    .node_set(step.nodes)
+                    .iter()
+                    .filter_map(|n| self.node(*n))
+                    .map(|n| n as usize)
+                    .collect()
             };
             let explained: u64 = listed.iter().map(|&node| u64::from(self.nodes[node].devices)).sum();
             for node in listed {
@@ -375,7 +420,11 @@ fn derive(records: &FleetRecords, candidates: &[Candidate]) -> Chosen {
 }
 
 /// The user's pools; nodes that none names form a last one.
-fn choose(records: &FleetRecords, specs: &[PoolSpec], candidates: &[Candidate]) -> Result<Chosen, SchedulingError> {
+fn choose(
+    records: &FleetRecords,
+    specs: &[PoolSpec],
+    candidates: &[Candidate],
+) -> Result<Chosen, SchedulingError> {
     let name = |symbol: Symbol| records.symbols.get(symbol).to_owned();
     let by_name: FxHashMap<Symbol, usize> = candidates.iter().enumerate().map(|(i, n)| (n.name, i)).collect();
     let mut pool_of = vec![NONE; candidates.len()];
@@ -406,7 +455,9 @@ fn choose(records: &FleetRecords, specs: &[PoolSpec], candidates: &[Candidate]) 
         }
     }
     let device_type = |index: usize| {
-        let mut types = (0..candidates.len()).filter(|&c| pool_of[c] as usize == index).map(|c| candidates[c].device_type);
+        let mut types = (0..candidates.len())
+            .filter(|&c| pool_of[c] as usize == index)
+            .map(|c| candidates[c].device_type);
         let first = types.next().unwrap_or_default();
         if types.all(|t| t == first) { first } else { Symbol::EMPTY }
     };
@@ -492,7 +543,8 @@ fn inferred_sizes(records: &FleetRecords) -> Vec<(Symbol, u32)> {
         let exceeds = |attempt: &Attempt| {
             let nodes = records.node_set(attempt.nodes);
             !nodes.is_empty()
-                && nodes.iter().filter_map(|n| sizes.get(n)).map(|&s| u64::from(s)).sum::<u64>() < attempt.devices
+                && nodes.iter().filter_map(|n| sizes.get(n)).map(|&s| u64::from(s)).sum::<u64>()
+                    < attempt.devices
         };
         if records.attempts.iter().any(exceeds) {
             return Vec::new();
@@ -506,7 +558,8 @@ fn inferred_sizes(records: &FleetRecords) -> Vec<(Symbol, u32)> {
 /// The partition whose jobs held each node longest.
 fn inferred_partitions(records: &FleetRecords, held: &[Interval]) -> FxHashMap<Symbol, Symbol> {
     let mut time: FxHashMap<(Symbol, Symbol), i128> = FxHashMap::default();
-    for (attempt, interval) in records.attempts.iter().zip(held).filter(|(_, interval)| !interval.is_empty()) {
+    for (attempt, interval) in records.attempts.iter().zip(held).filter(|(_, interval)| !interval.is_empty())
+    {
         for node in records.node_set(attempt.nodes) {
             *time.entry((*node, attempt.partition)).or_default() += i128::from(interval.duration_ns());
         }

@@ -8,10 +8,12 @@ mod events;
 mod fleet_scope;
 mod fragmentation;
 mod free_nodes;
+mod input;
 mod layout;
 mod notes;
 mod placement;
 mod pool;
+mod pool_series;
 mod series;
 mod snapshots;
 mod sweep;
@@ -49,7 +51,9 @@ pub enum SchedulingError {
         from: Timestamp,
     },
     /// A named pool lists a node that no record knows.
-    #[error("pool `{pool}` lists node `{node}`, which is in no inventory and has no accelerators that records know of; correct the name or supply the inventory")]
+    #[error(
+        "pool `{pool}` lists node `{node}`, which is in no inventory and has no accelerators that records know of; correct the name or supply the inventory"
+    )]
     UnknownNode {
         /// The pool.
         pool: String,
@@ -57,7 +61,9 @@ pub enum SchedulingError {
         node: String,
     },
     /// A named pool has no nodes.
-    #[error("pool `{pool}` has no nodes: it lists none, and no node of the inventory is in a partition of that name")]
+    #[error(
+        "pool `{pool}` has no nodes: it lists none, and no node of the inventory is in a partition of that name"
+    )]
     EmptyPool {
         /// The pool.
         pool: String,
@@ -73,7 +79,10 @@ pub enum SchedulingError {
         second: String,
     },
     /// More attempts than one account can number.
-    #[error("{attempts} attempts are more than one account takes ({}); account shorter windows", events::MAX_POSITION)]
+    #[error(
+        "{attempts} attempts are more than one account takes ({}); account shorter windows",
+        events::MAX_POSITION
+    )]
     TooMany {
         /// Attempts given.
         attempts: usize,

@@ -55,7 +55,11 @@ impl Placement {
         let shares = shares.as_slice();
         let mut numbers = shares.iter().map(|share| {
             // A record without a count of nodes may still list them.
-            let nodes = if share.nodes == 0 && shares.len() == 1 { names.len() as u64 } else { u64::from(share.nodes) };
+            let nodes = if share.nodes == 0 && shares.len() == 1 {
+                names.len() as u64
+            } else {
+                u64::from(share.nodes)
+            };
             let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
             self.shapes.number(Shape { pool: share.pool, devices: share.devices, nodes })
         });

@@ -1,11 +1,10 @@
 //! The state of one pool during the sweep, and its integrals.
 
-use crate::capacity::CapacityTime;
 use crate::time::{Timestamp, Window};
 
 use super::demand::{Demand, Shapes};
-use super::free_nodes::FreeNodes;
 use super::fragmentation::whole_node_fragments;
+use super::free_nodes::FreeNodes;
 use super::series::{Level, Series};
 use super::unheld::{CLASSES, Charge, Free, Known, charge};
 
@@ -127,6 +126,22 @@ impl Totals {
         self.fragmented += rates.fragmented * ns as f64;
         self.most_devices = self.most_devices.max(rates.installed);
     }
+
+    /// Adds the integrals of a pool to those of the fleet.
+    pub fn include(&mut self, pool: &Self) {
+        self.installed += pool.installed;
+        self.out_of_service += pool.out_of_service;
+        self.offered += pool.offered;
+        self.held += pool.held;
+        for (total, of_pool) in self.classes.iter_mut().zip(pool.classes) {
+            *total += of_pool;
+        }
+        self.planned_free += pool.planned_free;
+        self.partly_free += pool.partly_free;
+        self.whole_free += pool.whole_free;
+        self.asked += pool.asked;
+        self.fragmented += pool.fragmented;
+    }
 }
 
 /// One pool during the sweep.
@@ -162,22 +177,14 @@ pub(super) struct PoolState {
 }
 
 impl PoolState {
-    pub fn new(window: Window, points: usize, node_sizes: &[u32], blocks: u32) -> Self {
-        let largest = node_sizes.iter().copied().max().unwrap_or(0);
-        let mut sizes: Vec<(u32, usize)> = Vec::new();
-        for &size in node_sizes {
-            match sizes.iter_mut().find(|(s, _)| *s == size) {
-                Some((_, count)) => *count += 1,
-                None => sizes.push((size, 1)),
-            }
-        }
-        let usual = sizes.iter().max_by_key(|&&(size, count)| (count, size)).map_or(0, |&(size, _)| size);
+    /// A pool of nodes of at most `largest` devices, most of them of `node_devices`.
+    pub fn new(window: Window, points: usize, largest: u32, node_devices: u32, blocks: u32) -> Self {
         Self {
             since: window.from(),
             free_nodes: FreeNodes::new(largest),
             whole_by_block: vec![0; blocks as usize],
-            node_devices: usual,
-            shape_known: !node_sizes.is_empty(),
+            node_devices,
+            shape_known: node_devices > 0,
             series: Series::new(window, points),
             ..Self::default()
         }
@@ -282,17 +289,7 @@ impl PoolState {
         })
     }
 
-    /// Devices of the pool's usual node.
-    pub fn node_devices(&self) -> u32 {
-        self.node_devices
-    }
-
     pub fn take_series(&mut self) -> Series {
         std::mem::take(&mut self.series)
     }
-}
-
-/// As capacity-time.
-pub(super) fn amount(device_ns: i128) -> CapacityTime {
-    CapacityTime::from_device_ns(device_ns)
 }

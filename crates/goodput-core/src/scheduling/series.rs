@@ -55,7 +55,9 @@ impl Series {
         let mut at = since;
         while at < until {
             let index = (at - self.from) / self.width_ns;
-            let Some(stretch) = usize::try_from(index).ok().and_then(|i| self.stretches.get_mut(i)) else { return };
+            let Some(stretch) = usize::try_from(index).ok().and_then(|i| self.stretches.get_mut(i)) else {
+                return;
+            };
             let end = (self.from + (index + 1).saturating_mul(self.width_ns)).min(until);
             let ns = i128::from(end - at);
             stretch.offered_ns += i128::from(level.offered) * ns;
@@ -72,17 +74,17 @@ impl Series {
         }
     }
 
-    /// One point a stretch.
-    pub fn into_points(self) -> Vec<SeriesPoint> {
+    /// One point a stretch, with `unit` counted units a device.
+    pub fn into_points(self, unit: f64) -> Vec<SeriesPoint> {
         let point = |(index, stretch): (usize, &Stretch)| {
             let at = self.from + self.width_ns.saturating_mul(i64::try_from(index).unwrap_or(i64::MAX));
             let ns = (self.to - at).min(self.width_ns).max(1) as f64;
             SeriesPoint {
                 at,
-                offered: stretch.offered_ns as f64 / ns,
-                held: stretch.held_ns as f64 / ns,
+                offered: stretch.offered_ns as f64 / ns / unit,
+                held: stretch.held_ns as f64 / ns / unit,
                 waiting_jobs: stretch.waiting_jobs,
-                waiting_devices: stretch.waiting_devices,
+                waiting_devices: (stretch.waiting_devices as f64 / unit).ceil() as u64,
                 largest_gang_nodes: stretch.largest_gang_nodes,
             }
         };

@@ -1,6 +1,6 @@
 //! Walks through the events of the window once and keeps, for every pool, what is offered, held and unheld.
 
-use crate::records::{FleetRecords, NodeStatus, WaitReason};
+use crate::records::{FleetRecords, NodeStatus, PoolSample, WaitReason};
 use crate::time::Timestamp;
 
 use super::SchedulingOptions;
@@ -14,7 +14,7 @@ use super::pool::{NodeState, PoolState};
 use super::snapshots::{Snapshot, Ticks};
 use super::unheld::Known;
 
-/// An entry that a [`Kind::Change`] event names.
+/// An entry that a [`Kind::Change`] or [`Kind::Snapshot`] event names.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Change {
     /// Installed capacity.
@@ -25,6 +25,8 @@ pub(super) enum Change {
     Snapshot(Snapshot),
     /// A pool's totals from a series: position in `pool_samples`, and the pool.
     PoolSample { sample: usize, pool: u32 },
+    /// The last sample of a pool is no longer valid.
+    SeriesEnd { pool: u32 },
     /// The records end: what follows is not known.
     RecordsEnd,
 }
@@ -66,12 +68,14 @@ impl<'a> Sweep<'a> {
         demand_known: bool,
         notes: &'a mut Notes,
     ) -> Self {
-        let mut sizes: Vec<Vec<u32>> = vec![Vec::new(); layout.pools.len()];
-        for node in &layout.nodes {
-            sizes[node.pool as usize].push(node.devices);
-        }
-        let pool = |sizes: &Vec<u32>| PoolState::new(options.window, options.series_points, sizes, layout.blocks);
-        let pools: Vec<_> = sizes.iter().map(pool).collect();
+        let pool = |pool: usize| {
+            let pool = u32::try_from(pool).unwrap_or(u32::MAX);
+            let largest =
+                layout.nodes.iter().filter(|n| n.pool == pool).map(|n| n.devices).max().unwrap_or(0);
+            let node_devices = layout.node_devices(pool);
+            PoolState::new(options.window, options.series_points, largest, node_devices, layout.blocks)
+        };
+        let pools: Vec<_> = (0..layout.pools.len()).map(pool).collect();
         let has_queue = !records.queue_samples.is_empty() && !ticks.sole_source;
         let mut sweep = Self {
             records,
@@ -80,7 +84,11 @@ impl<'a> Sweep<'a> {
             partials,
             ticks,
             fleet: FleetScope::new(options.window, options.series_points, &layout.pools),
-            nodes: layout.nodes.iter().map(|n| NodeState { devices: n.devices, ..NodeState::default() }).collect(),
+            nodes: layout
+                .nodes
+                .iter()
+                .map(|n| NodeState { devices: n.devices, ..NodeState::default() })
+                .collect(),
             standing: if has_queue { vec![None; records.attempts.len()] } else { Vec::new() },
             waiting_of_job: if has_queue { vec![NOBODY; records.symbols.len()] } else { Vec::new() },
             sampled_demand: Vec::new(),
@@ -104,7 +112,7 @@ impl<'a> Sweep<'a> {
                 self.advance(at);
             }
             match kind {
-                Kind::Change => self.change(changes[position]),
+                Kind::Change | Kind::Snapshot => self.change(changes[position]),
                 Kind::Hold => self.hold(position, true),
                 Kind::Release => self.hold(position, false),
                 Kind::WaitStart => self.wait(position, true),
@@ -167,7 +175,9 @@ impl<'a> Sweep<'a> {
 
     fn change(&mut self, change: Change) {
         match change {
-            Change::Capacity(CapacityChange::Node { node, present }) => self.change_node(node, |n| n.present = present),
+            Change::Capacity(CapacityChange::Node { node, present }) => {
+                self.change_node(node, |n| n.present = present)
+            }
             Change::Capacity(CapacityChange::Devices { pool, change }) => {
                 self.touch(pool);
                 self.pools[pool as usize].installed += change;
@@ -182,7 +192,11 @@ impl<'a> Sweep<'a> {
                 }
             }),
             Change::Snapshot(snapshot) => self.snapshot(snapshot),
-            Change::PoolSample { sample, pool } => self.pool_sample(sample, pool),
+            Change::PoolSample { sample, pool } => self.pool_sample(self.records.pool_samples[sample], pool),
+            Change::SeriesEnd { pool } => {
+                let state = self.records.pool_samples[0];
+                self.pool_sample(PoolSample { offered: 0, held: 0, demand: 0, ..state }, pool);
+            }
             Change::RecordsEnd => {
                 self.known = Known::default();
                 self.touch_all();
@@ -221,7 +235,11 @@ impl<'a> Sweep<'a> {
 
     fn occupy(&mut self, node: u32, devices: u32, begins: bool) {
         self.change_node(node, |n| {
-            n.allocated = if begins { n.allocated.saturating_add(devices) } else { n.allocated.saturating_sub(devices) };
+            n.allocated = if begins {
+                n.allocated.saturating_add(devices)
+            } else {
+                n.allocated.saturating_sub(devices)
+            };
         });
     }
 
@@ -306,7 +324,9 @@ impl<'a> Sweep<'a> {
                     let out = sample.status != NodeStatus::Up;
                     let before = self.nodes[node as usize];
                     let allocated = if self.ticks.sole_source { sample.allocated } else { before.allocated };
-                    if (before.sampled_out, before.planned, before.allocated) == (out, sample.planned, allocated) {
+                    if (before.sampled_out, before.planned, before.allocated)
+                        == (out, sample.planned, allocated)
+                    {
                         continue;
                     }
                     self.change_node(node, |n| {
@@ -406,8 +426,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn pool_sample(&mut self, sample: usize, pool: u32) {
-        let sample = self.records.pool_samples[sample];
+    fn pool_sample(&mut self, sample: PoolSample, pool: u32) {
         self.touch(pool);
         let devices = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let state = &mut self.pools[pool as usize];

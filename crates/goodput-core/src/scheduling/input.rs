@@ -1,0 +1,360 @@
+//! Turns records into the events of a window.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+
+use crate::capacity::CapacityTime;
+use crate::records::{FleetRecords, JobState, NodeSet, NodeStatus, Symbol};
+use crate::time::{Interval, Timestamp, Window};
+
+use super::attempts::waiting_interval;
+use super::events::{Events, Kind};
+use super::layout::Layout;
+use super::notes::Notes;
+use super::placement::{Partial, Placement};
+use super::pool_series;
+use super::snapshots::Ticks;
+use super::sweep::Change;
+use super::{HeldAttempt, SchedulingError};
+
+/// A stretch at an end of the window without any record is worth a warning from this share of the window on.
+const QUIET_SHARE: i64 = 20;
+
+/// Until when the records speak: when they were written, or the window's end.
+pub(super) fn records_end(
+    records: &FleetRecords,
+    window: Window,
+    notes: &mut Notes,
+) -> Result<Timestamp, SchedulingError> {
+    if let Some(written_at) = records.written_at {
+        if written_at <= window.from() {
+            return Err(SchedulingError::NotCovered { written_at, from: window.from() });
+        }
+        if written_at < window.to() {
+            notes.warn(
+                "window_not_covered",
+                format!(
+                    "the records were written {:.3} s before the window ends; what was free or held after that is unsettled (end the window at {} ns, or export again)",
+                    (window.to() - written_at) as f64 / 1e9,
+                    written_at.as_nanos()
+                ),
+                None,
+            );
+            return Ok(written_at);
+        }
+    }
+    note_quiet_ends(records, window, notes);
+    Ok(window.to())
+}
+
+/// A window longer than what was exported looks like an idle fleet: say so.
+fn note_quiet_ends(records: &FleetRecords, window: Window, notes: &mut Notes) {
+    let limit = window.duration_ns() / QUIET_SHARE;
+    let Some(first) =
+        records.attempts.iter().map(|a| a.start.map_or(a.key.submit, |s| s.min(a.key.submit))).min()
+    else {
+        return;
+    };
+    let quiet_ns = first - window.from();
+    if quiet_ns > limit {
+        notes.warn(
+            "window_not_covered",
+            format!(
+                "no job record is older than {:.3} s after the window begins; if the export began there, begin the window there too, or the time before looks idle",
+                quiet_ns as f64 / 1e9
+            ),
+            None,
+        );
+    }
+    if records.written_at.is_some() {
+        return;
+    }
+    let attempts = records.attempts.iter().map(|a| {
+        let known = [a.end, a.start, a.eligible];
+        known.into_iter().flatten().fold(a.key.submit, Timestamp::max)
+    });
+    let samples = records
+        .node_samples
+        .last()
+        .map(|s| s.at)
+        .into_iter()
+        .chain(records.queue_samples.last().map(|s| s.at));
+    let running = records.attempts.iter().any(|a| a.state == JobState::Running);
+    let last = attempts.chain(samples).max().unwrap_or(window.to());
+    let quiet_ns = window.to() - last;
+    if quiet_ns > limit && !running {
+        notes.warn(
+            "window_not_covered",
+            format!(
+                "the last record is {:.3} s before the window ends and no record says when it was written; if the export ended there, end the window there too, or the time after looks idle",
+                quiet_ns as f64 / 1e9
+            ),
+            None,
+        );
+    }
+}
+
+/// Events of the window and what they point to.
+pub(super) struct Input<'a> {
+    records: &'a FleetRecords,
+    window: Window,
+    horizon: Timestamp,
+    layout: &'a Layout,
+    pub placement: Placement,
+    pub events: Events,
+    pub changes: Vec<Change>,
+    pub partials: Vec<Partial>,
+    pub held: Vec<HeldAttempt>,
+    /// Rows that held or waited inside the window.
+    pub rows: Vec<u32>,
+    pub by_state: BTreeMap<JobState, CapacityTime>,
+    /// Weight of the gangs submitted in the window, by pool and nodes.
+    pub usual_gangs: BTreeMap<(u32, u32), i128>,
+}
+
+impl<'a> Input<'a> {
+    pub fn new(records: &'a FleetRecords, window: Window, horizon: Timestamp, layout: &'a Layout) -> Self {
+        Self {
+            records,
+            window,
+            horizon,
+            layout,
+            placement: Placement::new(records.attempts.len()),
+            events: Events::new(window, 3 * records.attempts.len()),
+            changes: Vec::new(),
+            partials: Vec::new(),
+            held: Vec::with_capacity(records.attempts.len()),
+            rows: Vec::with_capacity(records.attempts.len()),
+            by_state: BTreeMap::new(),
+            usual_gangs: BTreeMap::new(),
+        }
+    }
+
+    fn clip(&self, interval: Interval) -> Interval {
+        self.window.clip(interval).intersect(Interval::new(self.window.from(), self.horizon))
+    }
+
+    /// What attempts hold and wait for.
+    pub fn attempts(&mut self, intervals: &[Interval], notes: &mut Notes) {
+        for (row, attempt) in self.records.attempts.iter().enumerate() {
+            if attempt.devices == 0 {
+                continue;
+            }
+            let never = Interval::new(self.window.from(), self.window.from());
+            let held = self.clip(intervals[row]);
+            let waiting = waiting_interval(attempt, self.horizon).map_or(never, |waiting| self.clip(waiting));
+            if held.is_empty() && waiting.is_empty() {
+                continue;
+            }
+            self.placement.place(self.records, self.layout, row, notes);
+            self.rows.push(u32::try_from(row).unwrap_or(u32::MAX));
+            if !waiting.is_empty() {
+                self.events.push(waiting.start, Kind::WaitStart, row);
+                self.events.push(waiting.end, Kind::WaitEnd, row);
+            }
+            if !held.is_empty() {
+                self.events.push(held.start, Kind::Hold, row);
+                self.events.push(held.end, Kind::Release, row);
+                self.hold(row, held);
+            }
+            if self.window.interval().contains(attempt.key.submit) {
+                self.weigh(row);
+            }
+        }
+    }
+
+    fn hold(&mut self, row: usize, interval: Interval) {
+        let mut devices = 0;
+        for part in 0..self.placement.parts(row) {
+            let shape = self.placement.shape(row, part);
+            devices += shape.devices;
+            self.held.push(HeldAttempt {
+                attempt: row,
+                pool: shape.pool as usize,
+                interval,
+                devices: shape.devices,
+            });
+        }
+        let time = CapacityTime::of(devices, interval.duration_ns());
+        *self.by_state.entry(self.records.attempts[row].state).or_default() += time;
+    }
+
+    fn weigh(&mut self, row: usize) {
+        for part in 0..self.placement.parts(row) {
+            let shape = self.placement.shape(row, part);
+            let node_devices = u64::from(self.layout.node_devices(shape.pool));
+            if shape.nodes > 0 && shape.devices == u64::from(shape.nodes) * node_devices {
+                let weight = Placement::requested(&self.records.attempts[row]);
+                *self.usual_gangs.entry((shape.pool, shape.nodes)).or_default() += weight;
+            }
+        }
+    }
+
+    /// Members of gangs that are not complete.
+    pub fn partial_holds(&mut self, notes: &mut Notes) {
+        let mut exact = FxHashSet::default();
+        for hold in &self.records.partial_holds {
+            let Some(attempt) = self.records.attempts.get(hold.attempt) else { continue };
+            exact.insert(hold.attempt);
+            let complete = attempt.start.or(attempt.end).unwrap_or(self.horizon);
+            let end = hold.end.map_or(complete, |end| end.min(complete));
+            let node = self.layout.node(hold.node);
+            let devices = u64::from(hold.devices);
+            self.partial(hold.attempt, Interval::new(hold.start, end), node, devices, true, notes);
+        }
+        for (row, attempt) in self.records.attempts.iter().enumerate() {
+            let Some(assigned) = attempt.assigned else { continue };
+            if exact.contains(&row) || attempt.devices == 0 {
+                continue;
+            }
+            let complete = attempt.start.or(attempt.end).unwrap_or(self.horizon);
+            if self.partial(row, Interval::new(assigned, complete), None, attempt.devices, false, notes) {
+                notes.note("partial_amount_unknown", attempt.source);
+            }
+        }
+    }
+
+    fn partial(
+        &mut self,
+        row: usize,
+        interval: Interval,
+        node: Option<u32>,
+        devices: u64,
+        exact: bool,
+        notes: &mut Notes,
+    ) -> bool {
+        let interval = self.clip(interval);
+        if interval.is_empty() {
+            return false;
+        }
+        if !self.placement.is_known(row) {
+            self.placement.place(self.records, self.layout, row, notes);
+        }
+        let pool = match node {
+            Some(node) => self.layout.nodes[node as usize].pool,
+            None => self.placement.shape(row, 0).pool,
+        };
+        self.events.push(interval.start, Kind::PartialStart, self.partials.len());
+        self.events.push(interval.end, Kind::PartialEnd, self.partials.len());
+        self.partials.push(Partial { row, pool, node, devices, exact });
+        true
+    }
+
+    fn change(&mut self, at: Timestamp, change: Change) {
+        self.push(at, Kind::Change, change);
+    }
+
+    fn push(&mut self, at: Timestamp, kind: Kind, change: Change) {
+        self.events.push(at, kind, self.changes.len());
+        self.changes.push(change);
+    }
+
+    /// Installed capacity over time, and the end of the records.
+    pub fn capacity(&mut self) {
+        for &(at, change) in &self.layout.changes {
+            self.change(at, Change::Capacity(change));
+        }
+        if self.horizon < self.window.to() {
+            self.change(self.horizon, Change::RecordsEnd);
+        }
+    }
+
+    /// Nodes out of service: by their own records and by maintenance reservations.
+    pub fn outages(&mut self, notes: &mut Notes) {
+        let known: FxHashSet<Symbol> = self.records.nodes.iter().map(|node| node.name).collect();
+        for outage in self.records.node_intervals.iter().filter(|outage| outage.status != NodeStatus::Up) {
+            let interval = Interval::new(outage.start, outage.end.unwrap_or(self.window.to()));
+            match self.layout.node(outage.node) {
+                Some(node) => self.outage(node, interval),
+                // Nodes without accelerators are in the inventory and in no pool.
+                None if known.contains(&outage.node) || self.window.clip(interval).is_empty() => {}
+                None => notes.note("outside_capacity", outage.source),
+            }
+        }
+        for reservation in self.records.reservations.iter().filter(|reservation| reservation.maintenance) {
+            let interval = Interval::new(reservation.start, reservation.end);
+            if reservation.nodes == NodeSet::NONE {
+                if !self.window.clip(interval).is_empty() {
+                    notes.note("maintenance_unknown", reservation.source);
+                }
+                continue;
+            }
+            for name in self.records.node_set(reservation.nodes) {
+                if let Some(node) = self.layout.node(*name) {
+                    self.outage(node, interval);
+                }
+            }
+        }
+    }
+
+    fn outage(&mut self, node: u32, interval: Interval) {
+        let interval = self.window.clip(interval);
+        if !interval.is_empty() {
+            self.change(interval.start, Change::Outage { node, begins: true });
+            self.change(interval.end, Change::Outage { node, begins: false });
+        }
+    }
+
+    /// Snapshots of nodes and of the queue.
+    pub fn snapshots(&mut self) -> Ticks {
+        let (ticks, found) = Ticks::new(self.records, self.window);
+        for (at, snapshot) in found {
+            if at < self.horizon {
+                self.push(at, Kind::Snapshot, Change::Snapshot(snapshot));
+            }
+        }
+        ticks
+    }
+
+    /// Totals of pools, for sources that publish series instead of jobs.
+    pub fn series(&mut self, notes: &mut Notes) {
+        if !self.layout.of_series {
+            return;
+        }
+        for (pool, samples) in pool_series::by_pool(self.records) {
+            let pool = self.layout.pool_of_partition(pool);
+            for stretch in pool_series::stretches(self.records, &samples) {
+                if stretch.interval.end > self.window.from() {
+                    self.change(stretch.interval.start, Change::PoolSample { sample: stretch.sample, pool });
+                }
+                if stretch.last {
+                    self.change(stretch.interval.end, Change::SeriesEnd { pool });
+                }
+            }
+        }
+        pool_series::note_gaps(self.records, self.window, notes);
+    }
+
+    /// Whether the records tell what jobs ask for, with a warning when they do not.
+    pub fn demand_known(&self, ticks: &Ticks, notes: &mut Notes) -> bool {
+        let attempts = &self.records.attempts;
+        if self.layout.of_series {
+            return true;
+        }
+        if ticks.sole_source {
+            notes.warn(
+                "held_from_snapshots",
+                "no job records were given: what was held and what waited is taken from snapshots, which miss whatever happened between them".into(),
+                None,
+            );
+            // Set at each snapshot of the queue.
+            return false;
+        }
+        if attempts.is_empty() {
+            notes.warn(
+                "no_attempts",
+                "no job records were given: nothing shows what was held or asked for, so everything is unheld and unsettled".into(),
+                None,
+            );
+        } else if attempts.iter().all(|attempt| attempt.devices == 0) {
+            notes.warn(
+                "no_devices",
+                "no job record names a device; the site may lack AccountingStorageTRES=gres/gpu, and then nothing looks held".into(),
+                attempts.first().map(|attempt| attempt.source),
+            );
+            return false;
+        }
+        !attempts.is_empty()
+    }
+}
