@@ -123,13 +123,13 @@ impl FleetScope {
         } else {
             totals.free_empty += time(sums.free_empty);
         }
-        let largest = pools.iter().map(|pool| pool.rates.largest_gang_nodes);
+        let largest = pools.iter().try_fold(0, |most, pool| Some(pool.rates.largest_gang_nodes?.max(most)));
         let level = Level {
             offered: sums.offered,
             held: sums.held,
             waiting_jobs: sums.waiting_jobs,
             waiting_devices: u64::try_from(sums.asked).unwrap_or(0),
-            largest_gang_nodes: largest.fold(Some(0), |most, one| Some(most?.max(one?))),
+            largest_gang_nodes: largest,
         };
         self.series.add(from, to, &level);
     }

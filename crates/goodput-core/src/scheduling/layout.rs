@@ -165,7 +165,7 @@ impl Layout {
             }
         }
         let known: u64 = nodes_of_pool.iter().map(|&(_, count)| u64::from(count)).sum();
-        if known == names.len() as u64 && attempt.devices % known == 0 {
+        if known == names.len() as u64 && attempt.devices.is_multiple_of(known) {
             let per_node = attempt.devices / known;
             let share =
                 |&(pool, nodes): &(u32, u32)| Share { pool, devices: per_node * u64::from(nodes), nodes };
@@ -529,7 +529,7 @@ fn inferred_sizes(records: &FleetRecords) -> Vec<(Symbol, u32)> {
         for step in &records.capacity {
             let nodes = records.node_set(step.nodes);
             let count = nodes.len() as u64;
-            if count == 0 || step.devices % count != 0 {
+            if count == 0 || !step.devices.is_multiple_of(count) {
                 return Vec::new();
             }
             let per_node = u32::try_from(step.devices / count).unwrap_or(u32::MAX);

@@ -92,7 +92,7 @@ impl Placement {
             }
             return false;
         }
-        let even = attempt.devices % names.len() as u64 == 0;
+        let even = attempt.devices.is_multiple_of(names.len() as u64);
         if !even {
             notes.note("uneven_devices", attempt.source);
         }

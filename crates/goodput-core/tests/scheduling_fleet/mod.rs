@@ -1,5 +1,5 @@
 //! Small fleets for the tests of the scheduling account.
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses a part; a test may fail")]
 
 use goodput_core::records::{
     Attempt, AttemptKey, CapacityStep, FleetRecords, JobState, Node, NodeInterval, NodeSample, NodeSet,
