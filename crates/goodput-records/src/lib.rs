@@ -2,6 +2,7 @@
 //! [`goodput_core::records`], with a [`ReadReport`] that accounts for every row.
 
 pub mod scheduler;
+pub mod timeline;
 
 mod decimal;
 mod error;

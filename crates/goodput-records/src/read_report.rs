@@ -86,6 +86,26 @@ impl FileReport {
             });
         }
     }
+
+    /// Adds another account of lines of the same file.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.used += other.used;
+        self.repaired += other.repaired;
+        self.refused += other.refused;
+        for (word, count) in other.skipped {
+            *self.skipped.entry(word).or_default() += count;
+        }
+        for finding in other.findings {
+            let known = self.findings.iter().filter(|f| f.code == finding.code).count() as u64;
+            if known < Self::KEPT_PER_CODE {
+                self.findings.push(finding);
+            }
+        }
+        for (code, count) in other.counts {
+            *self.counts.entry(code).or_default() += count;
+        }
+    }
 }
 
 /// What became of every file, in the order of [`goodput_core::records::FileId`].
