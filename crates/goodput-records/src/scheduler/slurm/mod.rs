@@ -1,12 +1,24 @@
-//! Slurm: the job table (`sacct`), and the notations that every Slurm tool shares.
+//! Slurm: the job table (`sacct`), events, reservations, nodes, snapshots, the database's own tables,
+//! and the notations that they share.
 
 use jiff::tz::TimeZone;
 
+pub mod events;
 pub mod node_list;
+pub mod node_state;
+pub mod nodes;
+pub mod reservations;
 pub mod sacct;
+pub mod slurmdbd;
+pub mod snapshots;
 pub mod state;
 pub mod times;
 pub mod tres;
+
+mod keyed;
+mod listing;
+mod nodes_json;
+mod reading;
 
 /// What the user says about Slurm's files because the files themselves do not.
 #[derive(Debug, Clone, Default)]
