@@ -3,6 +3,7 @@
 pub mod import;
 pub mod slurm;
 
+mod all_or_nothing;
 mod completeness;
 
 pub use completeness::completeness;

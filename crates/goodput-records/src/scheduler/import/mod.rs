@@ -19,6 +19,7 @@ pub use times::TimeFormat;
 use table::{Position, Table};
 use times::Instants;
 
+use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 /// Reads a CSV (gzipped or not) or Parquet table into `records`, with the first section of the map
@@ -42,6 +43,16 @@ use crate::{FileReport, ReadError, Treatment};
 /// [`ReadError`] when the file cannot be read, is neither CSV nor Parquet, or has not the columns of
 /// any section of the map.
 pub fn read_import<'a>(
+    label: &str,
+    file: FileId,
+    input: impl BufRead + 'a,
+    map: &ImportMap,
+    records: &mut FleetRecords,
+) -> Result<FileReport, ReadError> {
+    all_or_nothing(records, |records| read_all(label, file, input, map, records))
+}
+
+fn read_all<'a>(
     label: &str,
     file: FileId,
     input: impl BufRead + 'a,

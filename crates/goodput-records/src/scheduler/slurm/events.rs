@@ -6,15 +6,16 @@
 
 use std::io::BufRead;
 
+use goodput_core::Timestamp;
 use goodput_core::records::{CapacityStep, FileId, FleetRecords, NodeInterval, NodeStatus};
-use goodput_core::{Interval, Timestamp};
 
 use super::SlurmOptions;
 use super::listing::Listing;
 use super::node_state::NodeState;
-use super::reading::{Fault, Lines, Reading, shown, text, whole_devices};
+use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
 use super::times::whole_number;
 use super::tres::Tres;
+use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str = "export with: sacctmgr show event -P All_Time \
@@ -46,6 +47,16 @@ pub fn read_events<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
+    all_or_nothing(records, |records| read_all(label, file, input, options, records))
+}
+
+fn read_all<'a>(
+    label: &'a str,
+    file: FileId,
+    input: impl BufRead + 'a,
+    options: &'a SlurmOptions,
+    records: &mut FleetRecords,
+) -> Result<FileReport, ReadError> {
     whole_devices(label, records)?;
     let mut reading = Reading::new(label, file, options);
     let mut lines = Lines::new(label, input)?;
@@ -60,15 +71,9 @@ pub fn read_events<'a>(
             }
             Err(found) => Err(Fault::row("", format!("{found} fields, the header has another number"))),
         };
-        match outcome {
-            Ok(Taken::Used) => reading.settle(number, Ok(()))?,
-            Ok(Taken::NoCapacity) => {
-                *reading.report.skipped.entry("cluster rows without devices").or_default() += 1;
-            }
-            Err(fault) => reading.settle(number, Err(fault))?,
-        }
+        reading.settle(number, outcome)?;
     }
-    Ok(reading.report)
+    reading.finish()
 }
 
 fn header(
@@ -135,11 +140,7 @@ impl Columns {
     }
 }
 
-/// What became of a row that is in order.
-enum Taken {
-    Used,
-    NoCapacity,
-}
+const NO_CAPACITY: Outcome = Outcome::Skipped("cluster rows without devices");
 
 struct Row<'r> {
     columns: &'r Columns,
@@ -157,12 +158,12 @@ impl<'r> Row<'r> {
         listing: &Listing,
         reading: &mut Reading<'_>,
         records: &mut FleetRecords,
-    ) -> Result<Taken, Fault> {
+    ) -> Result<Outcome, Fault> {
         let columns = self.columns;
         let start = reading.instant(self.field(Some(columns.start)), self.line, "TimeStart")?;
         let end = reading.instant(self.field(Some(columns.end)), self.line, "TimeEnd")?;
         let start = start.ok_or_else(|| Fault::row("TimeStart", "the start is missing"))?;
-        if end.is_some_and(|end| Interval::new(start, end).end < start) {
+        if end.is_some_and(|end| end < start) {
             return Err(Fault::row("TimeEnd", "the end is before the start"));
         }
         let node = self.field(columns.node);
@@ -190,7 +191,7 @@ impl<'r> Row<'r> {
             reason: records.symbols.intern(&text(self.field(columns.reason))),
             source: reading.source(self.line),
         });
-        Ok(Taken::Used)
+        Ok(Outcome::Used)
     }
 
     /// The number tells more than the word, which shows one of several flags.
@@ -222,12 +223,12 @@ impl<'r> Row<'r> {
         end: Option<Timestamp>,
         reading: &mut Reading<'_>,
         records: &mut FleetRecords,
-    ) -> Result<Taken, Fault> {
+    ) -> Result<Outcome, Fault> {
         if self.columns.tres.is_none() {
             reading.report.find(Treatment::Noted, "capacity_unknown", self.line, "TRES", || {
                 format!("the listing has no TRES column, so the installed capacity is unknown; {REMEDY}")
             });
-            return Ok(Taken::NoCapacity);
+            return Ok(NO_CAPACITY);
         }
         let tres = Tres::parse(self.field(self.columns.tres));
         let tres = tres.map_err(|error| Fault::row("TRES", error.to_string()))?;
@@ -238,12 +239,12 @@ impl<'r> Row<'r> {
                  nodes have"
                     .to_owned()
             });
-            return Ok(Taken::NoCapacity);
+            return Ok(NO_CAPACITY);
         };
         let nodes = reading.node_set(self.field(self.columns.cluster_nodes), "Cluster Nodes", records)?;
         let cluster = reading.cluster(self.field(self.columns.cluster), records);
         let source = reading.source(self.line);
         records.capacity.push(CapacityStep { cluster, start, end, devices, nodes, source });
-        Ok(Taken::Used)
+        Ok(Outcome::Used)
     }
 }

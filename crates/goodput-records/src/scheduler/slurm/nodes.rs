@@ -14,8 +14,9 @@ use super::SlurmOptions;
 use super::keyed::Keyed;
 use super::node_state::NodeState;
 use super::nodes_json;
-use super::reading::{Fault, Lines, Reading, shown, text, whole_devices};
+use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
 use super::tres::{Tres, gres_devices};
+use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str = "export with: scontrol -o show node -d";
@@ -49,6 +50,17 @@ pub fn read_nodes<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
+    all_or_nothing(records, |records| read_all(label, file, input, at, options, records))
+}
+
+fn read_all<'a>(
+    label: &'a str,
+    file: FileId,
+    input: impl BufRead + 'a,
+    at: Option<Timestamp>,
+    options: &'a SlurmOptions,
+    records: &mut FleetRecords,
+) -> Result<FileReport, ReadError> {
     whole_devices(label, records)?;
     let mut reading = Reading::new(label, file, options);
     let mut lines = Lines::new(label, input)?;
@@ -75,7 +87,7 @@ pub fn read_nodes<'a>(
         ));
     }
     records.node_samples.sort_by_key(|sample| sample.at);
-    Ok(reading.report)
+    reading.finish()
 }
 
 pub(super) fn is_node_start(line: &[u8]) -> bool {
@@ -174,12 +186,12 @@ impl Inventory {
         at: Option<Timestamp>,
         reading: &mut Reading<'_>,
         records: &mut FleetRecords,
-    ) -> Result<(), Fault> {
+    ) -> Result<Outcome, Fault> {
         if node.name.is_empty() || node.state_text.is_empty() {
             return Err(Fault::row("NodeName", "a node without a name or a state"));
         }
         if node.state.future {
-            return Err(Fault::row("State", format!("{} is a FUTURE node: not installed", node.name)));
+            return Ok(Outcome::Skipped("future nodes"));
         }
         let devices = Devices::read(node, line, reading)?;
         let name = records.symbols.intern(node.name);
@@ -219,7 +231,7 @@ impl Inventory {
                 allocated,
             });
         }
-        Ok(())
+        Ok(Outcome::Used)
     }
 
     /// Lists a node, or adds what is new to one that is listed.

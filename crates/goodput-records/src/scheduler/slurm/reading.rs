@@ -21,6 +21,14 @@ pub(super) struct Reading<'a> {
     node_lists: NodeLists,
 }
 
+/// What became of a row that is in order.
+pub(super) enum Outcome {
+    /// Used.
+    Used,
+    /// None of the reader's business, by word.
+    Skipped(&'static str),
+}
+
 /// Why a row is not used.
 pub(super) enum Fault {
     /// Nothing else in the file can be used either.
@@ -63,9 +71,10 @@ impl<'a> Reading<'a> {
     }
 
     /// Counts what became of a row; an error that concerns the whole file stops the reader.
-    pub(super) fn settle(&mut self, line: u32, outcome: Result<(), Fault>) -> Result<(), ReadError> {
+    pub(super) fn settle(&mut self, line: u32, outcome: Result<Outcome, Fault>) -> Result<(), ReadError> {
         match outcome {
-            Ok(()) => self.report.used += 1,
+            Ok(Outcome::Used) => self.report.used += 1,
+            Ok(Outcome::Skipped(word)) => *self.report.skipped.entry(word).or_default() += 1,
             Err(Fault::Stop(error)) => return Err(error),
             Err(Fault::Row { field, message }) => {
                 self.report.find(Treatment::Refused, "bad_value", line, field, || {
@@ -74,6 +83,21 @@ impl<'a> Reading<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The report, unless every row was refused: then the file is not what it should be.
+    pub(super) fn finish(self) -> Result<FileReport, ReadError> {
+        let report = self.report;
+        match report.findings.iter().find(|finding| finding.treatment == Treatment::Refused) {
+            Some(first) if report.refused == report.rows => Err(ReadError::Format {
+                path: report.path,
+                line: first.line,
+                field: first.field.clone(),
+                message: format!("none of {} rows can be used; the first: {}", report.rows, first.message),
+                remedy: "check that the file is what its name says, and export it again".to_owned(),
+            }),
+            _ => Ok(report),
+        }
     }
 
     pub(super) fn instant(

@@ -12,7 +12,8 @@ use goodput_core::records::{FileId, FleetRecords, NodeSet, Reservation};
 use super::SlurmOptions;
 use super::keyed::Keyed;
 use super::listing::Listing;
-use super::reading::{Fault, Lines, Reading, shown, text, whole_devices};
+use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
+use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str = "export with: sacctmgr show reservation -P start=<from> \
@@ -41,6 +42,16 @@ pub fn read_reservations<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
+    all_or_nothing(records, |records| read_all(label, file, input, options, records))
+}
+
+fn read_all<'a>(
+    label: &'a str,
+    file: FileId,
+    input: impl BufRead + 'a,
+    options: &'a SlurmOptions,
+    records: &mut FleetRecords,
+) -> Result<FileReport, ReadError> {
     whole_devices(label, records)?;
     let mut reading = Reading::new(label, file, options);
     let mut lines = Lines::new(label, input)?;
@@ -50,12 +61,12 @@ pub fn read_reservations<'a>(
     };
     if line.starts_with(b"No reservations in the system") {
         reading.report.format = "scontrol reservations".to_owned();
-        return Ok(reading.report);
+        return reading.finish();
     }
     if line.trim_ascii_start().starts_with(b"ReservationName=") {
         reading.report.format = "scontrol reservations".to_owned();
         read_records(&mut reading, lines, line, number, records)?;
-        return Ok(reading.report);
+        return reading.finish();
     }
     let delimiter = options.delimiter.as_deref().unwrap_or("|").as_bytes();
     let listing = match Listing::delimited(&line, delimiter) {
@@ -70,7 +81,7 @@ pub fn read_reservations<'a>(
     };
     reading.report.format = "sacctmgr reservation listing".to_owned();
     read_listing(&mut reading, lines, &listing, records)?;
-    Ok(reading.report)
+    reading.finish()
 }
 
 /// One reservation as text, whatever it was read from.
@@ -90,7 +101,7 @@ impl Fields<'_> {
         line: u32,
         reading: &mut Reading<'_>,
         records: &mut FleetRecords,
-    ) -> Result<(), Fault> {
+    ) -> Result<Outcome, Fault> {
         let bound = |bound: Option<Timestamp>, field| {
             bound.ok_or_else(|| Fault::row(field, "a reservation without a start or an end"))
         };
@@ -118,7 +129,7 @@ impl Fields<'_> {
             maintenance: self.maintenance.unwrap_or(false),
             source: reading.source(line),
         });
-        Ok(())
+        Ok(Outcome::Used)
     }
 }
 

@@ -17,10 +17,11 @@ use serde_json::value::RawValue;
 use super::SlurmOptions;
 use super::node_state::NodeState;
 use super::nodes::{Inventory, is_node_start};
-use super::reading::{Fault, Lines, Reading, shown, whole_devices};
+use super::reading::{Fault, Lines, Outcome, Reading, shown, whole_devices};
 use super::state::{job_state, wait_reason};
 use super::tres::gres_devices;
 use crate::decimal::scaled;
+use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str =
@@ -53,6 +54,16 @@ pub fn read_snapshots<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
+    all_or_nothing(records, |records| read_all(label, file, input, options, records))
+}
+
+fn read_all<'a>(
+    label: &'a str,
+    file: FileId,
+    input: impl BufRead + 'a,
+    options: &'a SlurmOptions,
+    records: &mut FleetRecords,
+) -> Result<FileReport, ReadError> {
     whole_devices(label, records)?;
     let mut reading = Reading::new(label, file, options);
     let mut lines = Lines::new(label, input)?;
@@ -73,7 +84,7 @@ pub fn read_snapshots<'a>(
     }
     records.node_samples.sort_by_key(|sample| sample.at);
     records.queue_samples.sort_by_key(|sample| sample.at);
-    Ok(reading.report)
+    reading.finish()
 }
 
 /// One line. Times stay text so that no digit passes through a float.
@@ -132,7 +143,7 @@ fn take_object(
     inventory: &mut Inventory,
     reading: &mut Reading<'_>,
     records: &mut FleetRecords,
-) -> Result<(), Fault> {
+) -> Result<Outcome, Fault> {
     let snapshot: Snapshot<'_> = serde_json::from_slice(line)
         .map_err(|error| Fault::row("", format!("no snapshot (a line cut short?): {error}")))?;
     let instant = |raw: &RawValue, field| {
@@ -175,15 +186,19 @@ fn take_object(
             allocated: *allocated,
         });
     }
+    let mut left_out = None;
     for entry in &snapshot.q {
         match queue_sample(entry, at, records) {
             Ok(sample) => records.queue_samples.push(sample),
-            Err(message) => reading.report.find(Treatment::Repaired, "bad_queue_entry", number, "q", || {
-                format!("{message}: the snapshot is used without this job")
-            }),
+            Err(message) => left_out = Some(message),
         }
     }
-    Ok(())
+    if let Some(message) = left_out {
+        reading.report.find(Treatment::Repaired, "bad_queue_entry", number, "q", || {
+            format!("{message}: the snapshot is used without this job")
+        });
+    }
+    Ok(Outcome::Used)
 }
 
 fn queue_sample(

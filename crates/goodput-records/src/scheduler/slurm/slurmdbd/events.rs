@@ -2,10 +2,10 @@
 
 use goodput_core::records::{CapacityStep, FleetRecords, NodeInterval, NodeStatus};
 
+use super::Table;
 use super::names::Resources;
-use super::{Outcome, Table};
 use crate::scheduler::slurm::node_state::NodeState;
-use crate::scheduler::slurm::reading::{Fault, Reading, shown, text};
+use crate::scheduler::slurm::reading::{Fault, Outcome, Reading, shown, text};
 use crate::scheduler::slurm::times::whole_number;
 use crate::{ReadError, Treatment};
 
@@ -51,8 +51,7 @@ pub(super) fn read(
                  unknown"
                     .to_owned()
             });
-            *reading.report.skipped.entry("cluster rows without devices").or_default() += 1;
-            return Ok(Outcome::Skipped);
+            return Ok(Outcome::Skipped("cluster rows without devices"));
         };
         let nodes = reading.node_set(row.get(nodes), "cluster_nodes", records)?;
         let cluster = reading.cluster(cluster.as_bytes(), records);

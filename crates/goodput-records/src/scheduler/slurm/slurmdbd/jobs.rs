@@ -4,9 +4,9 @@ use goodput_core::records::{Attempt, AttemptKey, FleetRecords, JobState, NodeSet
 use goodput_core::{NS_PER_SECOND, Timestamp};
 
 use super::names::{Names, Resources};
-use super::{Outcome, Row, Table};
+use super::{Row, Table};
 use crate::ReadError;
-use crate::scheduler::slurm::reading::{Fault, Reading, shown, text};
+use crate::scheduler::slurm::reading::{Fault, Outcome, Reading, shown, text};
 use crate::scheduler::slurm::times::{INFINITE, NO_VALUE, whole_number};
 
 /// Where the columns stand; an older version lacks some.

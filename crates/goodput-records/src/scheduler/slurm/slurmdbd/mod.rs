@@ -8,12 +8,13 @@ mod jobs;
 mod names;
 mod reservations;
 
-use std::io::BufRead;
+use std::io::{BufRead, Cursor, Read};
 
 use goodput_core::records::{FileId, FleetRecords};
 
 use super::SlurmOptions;
-use super::reading::{Fault, Reading, format_error, whole_devices};
+use super::reading::{Fault, Outcome, Reading, format_error, whole_devices};
+use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 use names::Names;
@@ -48,6 +49,14 @@ pub fn read_tables<'a, R: BufRead + 'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<Vec<FileReport>, ReadError> {
+    all_or_nothing(records, |records| read_all(files, options, records))
+}
+
+fn read_all<'a, R: BufRead + 'a>(
+    files: impl IntoIterator<Item = (&'a str, FileId, R)>,
+    options: &'a SlurmOptions,
+    records: &mut FleetRecords,
+) -> Result<Vec<FileReport>, ReadError> {
     let mut tables = Vec::new();
     for (position, (label, file, input)) in files.into_iter().enumerate() {
         whole_devices(label, records)?;
@@ -68,7 +77,7 @@ pub fn read_tables<'a, R: BufRead + 'a>(
             Kind::Jobs => jobs::read(table, &names, &mut reading, records)?,
             Kind::Suspensions => skip_all(table, &mut reading)?,
         }
-        reports.push((position, reading.report));
+        reports.push((position, reading.finish()?));
     }
     reports.sort_by_key(|(position, _)| *position);
     Ok(reports.into_iter().map(|(_, report)| report).collect())
@@ -76,10 +85,7 @@ pub fn read_tables<'a, R: BufRead + 'a>(
 
 /// A job's row holds the sum of its suspensions already.
 fn skip_all(table: Table<'_>, reading: &mut Reading<'_>) -> Result<(), ReadError> {
-    table.rows(reading, |_, reading, _| {
-        *reading.report.skipped.entry("suspensions").or_default() += 1;
-        Ok(Outcome::Skipped)
-    })
+    table.rows(reading, |_, _, _| Ok(Outcome::Skipped("suspensions")))
 }
 
 /// Which table a file is, in the order in which they must be read.
@@ -134,19 +140,14 @@ struct Table<'a> {
     is_escaped: bool,
 }
 
-/// What became of a row that is in order.
-enum Outcome {
-    Used,
-    Skipped,
-}
-
 impl<'a> Table<'a> {
     fn open(label: &'a str, file: FileId, input: impl BufRead + 'a) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io { path: label.to_owned(), source };
         let mut input = crate::gzip::inflated(input).map_err(io)?;
-        let first = input.fill_buf().map_err(io)?;
-        let first_line = &first[..memchr::memchr(b'\n', first).unwrap_or(first.len())];
+        let mut first_line = Vec::new();
+        input.read_until(b'\n', &mut first_line).map_err(io)?;
         let is_escaped = first_line.contains(&b'\t');
+        let input: Box<dyn BufRead + 'a> = Box::new(Cursor::new(first_line).chain(input));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(if is_escaped { b'\t' } else { b',' })
             .quoting(!is_escaped)
@@ -197,11 +198,8 @@ impl<'a> Table<'a> {
                 *reading.report.skipped.entry("deleted rows").or_default() += 1;
                 continue;
             }
-            match take(&row, reading, line) {
-                Ok(Outcome::Skipped) => {}
-                Ok(Outcome::Used) => reading.settle(line, Ok(()))?,
-                Err(fault) => reading.settle(line, Err(fault))?,
-            }
+            let outcome = take(&row, reading, line);
+            reading.settle(line, outcome)?;
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Kind, Outcome, Table};
+use super::{Kind, Table};
 use crate::ReadError;
-use crate::scheduler::slurm::reading::{Fault, Reading, format_error, shown};
+use crate::scheduler::slurm::reading::{Fault, Outcome, Reading, format_error, shown};
 use crate::scheduler::slurm::times::whole_number;
 
 /// Names by number, as far as their tables are among the files.

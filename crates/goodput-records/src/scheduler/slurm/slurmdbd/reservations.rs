@@ -2,8 +2,8 @@
 
 use goodput_core::records::FleetRecords;
 
+use super::Table;
 use super::names::Names;
-use super::{Outcome, Table};
 use crate::ReadError;
 use crate::scheduler::slurm::reading::{Fault, Reading};
 use crate::scheduler::slurm::reservations::Fields;
@@ -39,7 +39,6 @@ pub(super) fn read(
             nodes: nodes.map(|_| row.get(nodes)),
             maintenance,
         };
-        fields.take(line, reading, records)?;
-        Ok(Outcome::Used)
+        fields.take(line, reading, records)
     })
 }
