@@ -284,8 +284,9 @@ mod tests {
 
     #[test]
     fn a_block_without_a_time_is_refused() {
-        let (records, report) = read("# yesterday\nNodeName=n1 State=IDLE CfgTRES=gres/gpu=8 AllocTRES=\n");
-        assert_eq!((records.node_samples.len(), report.refused, report.counts["bad_time"]), (0, 1, 1));
+        let node = "NodeName=n1 State=IDLE CfgTRES=gres/gpu=8 AllocTRES=\n";
+        let (records, report) = read(&format!("# yesterday\n{node}# 1795974000\n{node}"));
+        assert_eq!((records.node_samples.len(), report.refused, report.counts["bad_time"]), (1, 1, 1));
     }
 
     #[test]
