@@ -5,8 +5,10 @@
 //! |---|---|
 //! | [`terminal`] | people at a prompt |
 //! | [`json`] | programs: the view as it stands, with a schema in `schemas/` |
+//! | [`openmetrics`] | monitoring systems |
 
 pub mod json;
+pub mod openmetrics;
 pub mod terminal;
 
 mod number;

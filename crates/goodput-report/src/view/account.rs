@@ -124,7 +124,7 @@ impl AccountView {
             contract: contract(account, records, settings),
             losses: LossView::of(&account.ledger, account.ledger.chain().levels().offered, &sources),
             levers: LeverView::ranked(&account.ledger, settings.price.as_ref()),
-            cost: settings.price.as_ref().map(|price| CostView::new(&account.ledger, price)),
+            cost: settings.price.as_ref().and_then(|price| CostView::new(&account.ledger, price)),
             ledger,
             workload_classes: classes,
             held_by_state: Keyed(

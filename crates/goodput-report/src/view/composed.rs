@@ -42,7 +42,7 @@ impl ComposedView {
     pub(crate) fn new(account: &RuntimeAccount) -> Option<Self> {
         let inputs = RuntimeInputs::from_measured(&account.measured);
         let loss = inputs.loss().ok()?;
-        let residual = Residual::of(account, &loss)?;
+        let residual = Residual::of(account.held, &account.losses, &loss)?;
         let best = RuntimeInputs { cadence: goodput_core::composed::Cadence::YoungDaly, ..inputs };
         let term = |t: &goodput_core::composed::TermResidual| ComposedTermView {
             pattern: t.pattern.key(),

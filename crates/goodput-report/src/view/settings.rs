@@ -1,5 +1,7 @@
 //! What the person who asks for a report may say about it.
 
+use goodput_core::OutOfRange;
+
 /// Settings of a view. The defaults suit a terminal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViewSettings {
@@ -22,10 +24,32 @@ pub struct ViewSettings {
 /// What an hour of one device costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
+    per_device_hour: f64,
+    currency: String,
+}
+
+impl Price {
+    /// `per_device_hour` in `currency`, as it is to be printed.
+    ///
+    /// # Errors
+    /// [`OutOfRange`] for a price that is negative or no number.
+    pub fn new(per_device_hour: f64, currency: impl Into<String>) -> Result<Self, OutOfRange> {
+        if per_device_hour.is_finite() && per_device_hour >= 0.0 {
+            return Ok(Self { per_device_hour, currency: currency.into() });
+        }
+        let (name, expected) = ("price per device-hour", "a finite number of zero or more");
+        Err(OutOfRange { name, value: per_device_hour, expected })
+    }
+
     /// Price per device-hour.
-    pub per_device_hour: f64,
+    pub fn per_device_hour(&self) -> f64 {
+        self.per_device_hour
+    }
+
     /// Currency, as it is to be printed.
-    pub currency: String,
+    pub fn currency(&self) -> &str {
+        &self.currency
+    }
 }
 
 impl Default for ViewSettings {

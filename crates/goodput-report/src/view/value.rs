@@ -51,7 +51,7 @@ pub struct LeverView {
 
 impl LeverView {
     pub(crate) fn ranked(ledger: &Ledger, price: Option<&Price>) -> Vec<Self> {
-        let levers = rank_levers(ledger, price.map(|p| p.per_device_hour));
+        let levers = rank_levers(ledger, price.map(Price::per_device_hour));
         levers.iter().zip(1..).map(|(lever, rank)| Self::new(lever, rank)).collect()
     }
 
@@ -102,20 +102,21 @@ pub struct CostView {
 }
 
 impl CostView {
-    pub(crate) fn new(ledger: &Ledger, price: &Price) -> Self {
-        let chain = ledger.chain();
-        let range = CostRange::of(chain, price.per_device_hour);
-        let cost = Factors::of_chain(chain).ok().and_then(|f| Cost::of(&f, price.per_device_hour).ok());
-        Self {
-            currency: price.currency.clone(),
-            price_per_device_hour: price.per_device_hour,
-            offered: price.per_device_hour * chain.levels().offered.device_hours(),
+    /// `None` only for a price that [`Price`] does not admit.
+    pub(crate) fn new(ledger: &Ledger, price: &Price) -> Option<Self> {
+        let (chain, per_device_hour) = (ledger.chain(), price.per_device_hour());
+        let range = CostRange::of(chain, per_device_hour).ok()?;
+        let cost = Factors::of_chain(chain).ok().and_then(|f| Cost::of(&f, per_device_hour).ok());
+        Some(Self {
+            currency: price.currency().to_owned(),
+            price_per_device_hour: per_device_hour,
+            offered: per_device_hour * chain.levels().offered.device_hours(),
             per_useful_device_hour: range.settled,
             coverage: range.coverage,
             low: range.low,
             high: range.high,
             multiplier: cost.map(|c| c.multiplier),
             chargeback_multiplier: cost.map(|c| c.chargeback_multiplier),
-        }
+        })
     }
 }
