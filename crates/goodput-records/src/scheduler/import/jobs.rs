@@ -88,15 +88,18 @@ pub(super) fn read(
     let cluster = records.symbols.intern(&reading.map.cluster);
     let mut node_lists = NodeLists::default();
     reading.rows(|reading, row, line| {
+        let job = reading.cell(row, Some(positions.job));
+        let job = job.ok_or_else(|| reading.refusal(positions.job, "the job id is missing".to_owned()))?;
         let span = Span::read(reading, row, &positions)?;
         let devices = devices(reading, row, &positions, records.device_unit.per_device())?;
+        let stated = positions.node_count.filter(|&column| reading.cell(row, Some(column)).is_some());
+        let stated = stated.map(|column| {
+            u32::try_from(reading.count(row, column)?)
+                .map_err(|_| reading.refusal(column, "more nodes than a cluster has".to_owned()))
+        });
+        let stated = stated.transpose()?;
         let nodes = nodes(reading, row, line, &positions, &mut node_lists, records);
         let listed = u32::try_from(records.node_set(nodes).len()).unwrap_or(u32::MAX);
-        let node_count = match positions.node_count.filter(|&c| reading.cell(row, Some(c)).is_some()) {
-            Some(column) => u32::try_from(reading.count(row, column)?)
-                .map_err(|_| reading.refusal(column, "more nodes than a cluster has".to_owned()))?,
-            None => listed,
-        };
         let word = reading.cell(row, positions.state);
         let state = match word {
             None => span.state(),
@@ -110,11 +113,8 @@ pub(super) fn read(
                 |&(_, state)| state,
             ),
         };
+        let job = records.symbols.intern(job);
         let mut text = |column| records.symbols.intern(reading.cell(row, column).unwrap_or_default());
-        let job = text(Some(positions.job));
-        if job == Symbol::EMPTY {
-            return Err(reading.refusal(positions.job, "the job id is missing".to_owned()));
-        }
         let attempt = Attempt {
             key: AttemptKey { cluster, job, submit: span.submit },
             display_id: job,
@@ -132,7 +132,7 @@ pub(super) fn read(
             suspended_ns: 0,
             time_limit_ns: None,
             devices,
-            node_count,
+            node_count: stated.unwrap_or(listed),
             nodes,
             wait_reason: WaitReason::Eligible,
             source: SourceRef { file: reading.file, line },

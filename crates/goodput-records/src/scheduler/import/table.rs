@@ -1,9 +1,11 @@
 //! Rows of a CSV or Parquet table as text.
 
 use std::io::{BufRead, Read};
+use std::panic::AssertUnwindSafe;
 
 use bytes::Bytes;
 use csv::StringRecord;
+use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
@@ -67,12 +69,15 @@ impl<'a> Table<'a> {
     }
 
     fn parquet(path: &str, bytes: Vec<u8>) -> Result<Self, ReadError> {
-        let unreadable = |error: parquet::errors::ParquetError| parquet_error(path, &error);
-        let reader = SerializedFileReader::new(Bytes::from(bytes)).map_err(unreadable)?;
-        let schema = reader.metadata().file_metadata().schema_descr();
-        let header = schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
-        let rows = Box::new(RowIter::from_file_into(Box::new(reader)));
-        Ok(Self { format: "parquet", header, rows: Rows::Parquet { rows, row: 0 }, path: path.to_owned() })
+        let (header, rows) = contained(path, || {
+            let reader = SerializedFileReader::new(Bytes::from(bytes))?;
+            let schema = reader.metadata().file_metadata().schema_descr();
+            let fields = schema.root_schema().get_fields().iter();
+            let header = fields.map(|field| field.name().to_owned()).collect();
+            Ok((header, RowIter::from_file_into(Box::new(reader))))
+        })?;
+        let rows = Rows::Parquet { rows: Box::new(rows), row: 0 };
+        Ok(Self { format: "parquet", header, rows, path: path.to_owned() })
     }
 
     /// Position of a column.
@@ -96,8 +101,7 @@ impl<'a> Table<'a> {
                 Ok(Some(Position { line, has_bad_utf8 }))
             }
             Rows::Parquet { rows, row: index } => {
-                let Some(next) = rows.next() else { return Ok(None) };
-                let next = next.map_err(|error| parquet_error(&self.path, &error))?;
+                let Some(next) = contained(&self.path, || rows.next().transpose())? else { return Ok(None) };
                 *index = index.saturating_add(1);
                 row.clear();
                 for (_, field) in next.get_column_iter() {
@@ -136,12 +140,16 @@ fn csv_error(path: &str, error: csv::Error) -> ReadError {
     }
 }
 
-fn parquet_error(path: &str, error: &parquet::errors::ParquetError) -> ReadError {
-    format_error(
-        path,
-        format!("unreadable Parquet: {error}"),
-        "write the file again, uncompressed or with Snappy or Zstandard",
-    )
+/// Runs a step of the Parquet library, which panics on some damaged files instead of answering. What
+/// it worked on is dropped with the error and not used again.
+fn contained<T>(path: &str, step: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ReadError> {
+    let message = match std::panic::catch_unwind(AssertUnwindSafe(step)) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(error)) => format!("unreadable Parquet: {error}"),
+        Err(_) => "damaged Parquet".to_owned(),
+    };
+    let remedy = "write the file again, uncompressed or with Snappy or Zstandard";
+    Err(format_error(path, message, remedy))
 }
 
 fn format_error(path: &str, message: String, remedy: &str) -> ReadError {
