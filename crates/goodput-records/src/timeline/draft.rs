@@ -6,7 +6,7 @@ use goodput_core::{Interval, Timestamp};
 use crate::{FileReport, Treatment};
 
 /// One job's timeline so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub timeline: Timeline,
     pub report: FileReport,

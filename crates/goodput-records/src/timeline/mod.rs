@@ -18,9 +18,13 @@
 //! # Ok::<(), goodput_records::ReadError>(())
 //! ```
 
+mod clock;
 mod decimal;
 mod draft;
 mod lines;
+mod megatron;
+mod megatron_progress;
+mod merge;
 mod ml_goodput;
 mod own;
 
@@ -32,6 +36,7 @@ use jiff::tz::TimeZone;
 use crate::gzip::inflated;
 use crate::{FileReport, ReadError};
 
+pub use merge::merge;
 pub use own::TimelineWriter;
 
 /// How to read a job's log.
@@ -57,7 +62,8 @@ pub struct Format {
 }
 
 /// Every format that can be read, the most specific first.
-pub const FORMATS: &[&Format] = &[&own::FORMAT, &ml_goodput::FORMAT];
+pub const FORMATS: &[&Format] =
+    &[&own::FORMAT, &ml_goodput::FORMAT, &megatron_progress::FORMAT, &megatron::FORMAT];
 
 impl Format {
     /// The format of that name.

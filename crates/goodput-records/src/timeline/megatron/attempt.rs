@@ -1,0 +1,398 @@
+//! The attempts of one job, line by line.
+
+use goodput_core::records::{EventKind, Phase, Step, StepWork, StopCause};
+use goodput_core::{Interval, Timestamp};
+
+use super::message::{Iteration, Message};
+use super::placement::{instant, place};
+use super::saves::Saves;
+use crate::ReadError;
+use crate::timeline::clock::{Stamp, WallClock};
+use crate::timeline::draft::Draft;
+use crate::timeline::{Account, Source};
+
+/// Half of the last digit of the printed milliseconds.
+const ROUNDING_NS: i64 = 50_000;
+
+/// The job while its log is read.
+pub(super) struct Job {
+    pub draft: Draft,
+    clock: WallClock,
+    pub attempt: Attempt,
+    seq_length: Option<u64>,
+    log_interval: Option<u64>,
+    world_size: Option<u64>,
+    unstamped: u64,
+    pub last_commit: Option<u64>,
+}
+
+/// What is known of the current attempt.
+#[derive(Debug, Default)]
+pub(super) struct Attempt {
+    /// Whether a start-up line said that it began.
+    announced: bool,
+    launched: bool,
+    /// The last instant that something is known to have ended.
+    pub now: Option<Timestamp>,
+    /// The last iteration done, or held by the checkpoint that was loaded.
+    pub done: Option<u64>,
+    last_stamp: Option<Stamp>,
+    consumed_samples: Option<u64>,
+    pub stepped: bool,
+    /// Position of the first record, while its number of iterations is only supposed.
+    supposed: Option<usize>,
+    initialized_ns: Option<i64>,
+    pub load_ns: Option<i64>,
+    /// Iteration and line of a checkpoint that was loaded since the last stamp.
+    loaded: Option<(u64, u32)>,
+    pub saves: Saves,
+    /// Position of the event that says that it stopped.
+    stopped: Option<usize>,
+    /// Line of the word that training is done.
+    trained: Option<u32>,
+}
+
+impl Job {
+    pub(super) fn new(draft: Draft, clock: WallClock) -> Self {
+        Self {
+            draft,
+            clock,
+            attempt: Attempt::default(),
+            seq_length: None,
+            log_interval: None,
+            world_size: None,
+            unstamped: 0,
+            last_commit: None,
+        }
+    }
+
+    pub(super) fn take(&mut self, message: Message<'_>, line: u32) {
+        match message {
+            Message::Iteration(Ok(iteration)) => self.iteration(&iteration, line),
+            Message::Iteration(Err(_)) => {}
+            Message::WorldSize(size) => {
+                self.begin_attempt();
+                self.world_size = Some(size);
+            }
+            Message::Argument { name, value } => self.argument(name, value),
+            Message::Initialized { took_ns } => {
+                self.begin_attempt();
+                self.attempt.initialized_ns = Some(took_ns);
+            }
+            Message::Milestone { name, stamp } => self.milestone(name, stamp, line),
+            Message::Timer { name, took_ns } => self.timer(name, took_ns, line),
+            Message::Saving { stamp, iteration } => self.saving(stamp, iteration, line),
+            Message::Saved { stamp, iteration } => self.saved(stamp, iteration, line),
+            Message::Loaded { iteration } => {
+                self.begin_attempt();
+                self.attempt.done = Some(iteration);
+                self.attempt.loaded = Some((iteration, line));
+            }
+            Message::StartsFresh => {
+                self.begin_attempt();
+                self.attempt.done = Some(0);
+                self.attempt.consumed_samples = Some(0);
+            }
+            Message::Cancelled { stamp, reason } => self.cancelled(stamp, reason, line),
+        }
+    }
+
+    /// A start-up line after steps or an end begins the next attempt.
+    fn begin_attempt(&mut self) {
+        if self.attempt.stepped || self.attempt.stopped.is_some() || self.attempt.trained.is_some() {
+            self.end_attempt();
+            self.attempt = Attempt::default();
+        }
+        self.attempt.announced = true;
+    }
+
+    fn argument(&mut self, name: &str, value: &str) {
+        match name {
+            "world_size" => {
+                self.begin_attempt();
+                self.world_size = value.parse().ok().or(self.world_size);
+            }
+            "seq_length" => self.seq_length = value.parse().ok(),
+            "log_interval" => self.log_interval = value.parse().ok().filter(|n| *n > 0),
+            "train_iters" => self.draft.timeline.planned_steps = value.parse().ok(),
+            _ => self.draft.skip("other argument"),
+        }
+    }
+
+    /// The instant of a stamped line; a refusal when the stamp cannot be read.
+    pub(super) fn at(&mut self, stamp: &str, line: u32) -> Option<Timestamp> {
+        let Some(stamp) = self.clock.read(stamp) else {
+            self.draft.refuse("bad_value", line, "datetime", || "the stamp is no date and time".to_owned());
+            return None;
+        };
+        let at = instant(self.attempt.now, stamp);
+        if let Some(now) = self.attempt.now.filter(|now| at < *now) {
+            self.draft.note_clock_step(now, at, line);
+        }
+        Some(at)
+    }
+
+    /// The first stamp after start-up lines is the evidence of a launch.
+    fn launch(&mut self, at: Timestamp, line: u32) {
+        if std::mem::replace(&mut self.attempt.launched, true) {
+            return;
+        }
+        let start = at - self.attempt.initialized_ns.unwrap_or(0);
+        if self.attempt.announced {
+            self.draft.instant(EventKind::Launch, start, line);
+        }
+        if self.draft.timeline.devices.is_none() {
+            self.draft.timeline.devices = self.world_size;
+        } else if let Some(devices) = self.world_size.filter(|_| self.size_now() != self.world_size) {
+            self.draft.instant(EventKind::Resized { devices }, start, line);
+        }
+    }
+
+    fn size_now(&self) -> Option<u64> {
+        let resized = self.draft.timeline.events.iter().rev().find_map(|event| match event.kind {
+            EventKind::Resized { devices } => Some(devices),
+            _ => None,
+        });
+        resized.or(self.draft.timeline.devices)
+    }
+
+    fn milestone(&mut self, name: &str, stamp: &str, line: u32) {
+        if name.starts_with("exiting program") || name == "after training is done" {
+            return self.end(name, stamp, line);
+        }
+        self.begin_attempt();
+        if name.starts_with("after model") && self.attempt.done.is_none() {
+            // The model is built and no checkpoint was loaded into it.
+            self.attempt.done = Some(0);
+            self.attempt.consumed_samples = Some(0);
+        }
+        let Some(at) = self.at(stamp, line) else { return };
+        self.launch(at, line);
+        let since = self.attempt.now.unwrap_or(at - self.attempt.initialized_ns.unwrap_or(0));
+        let load_ns = self.attempt.load_ns.take().filter(|_| self.attempt.loaded.is_some()).unwrap_or(0);
+        let loading = Interval::new((at - load_ns).max(since), at);
+        let launching = Interval::new(since, loading.start);
+        if !launching.is_empty() {
+            self.draft.phase(Phase::Launch, name, launching, line);
+        }
+        if !loading.is_empty() {
+            self.draft.phase(Phase::CheckpointLoad, "load-checkpoint", loading, line);
+        }
+        self.restored(at);
+        self.attempt.now = Some(at);
+    }
+
+    fn end(&mut self, name: &str, stamp: &str, line: u32) {
+        self.release_held();
+        let Some(at) = self.at(stamp, line) else { return };
+        self.commit_now();
+        self.attempt.now = Some(at);
+        if name == "after training is done" {
+            self.attempt.trained = Some(line);
+        } else {
+            self.stop(StopCause::Ended, at, line);
+        }
+    }
+
+    fn restored(&mut self, at: Timestamp) {
+        if let Some((step, line)) = self.attempt.loaded.take() {
+            self.draft.instant(EventKind::Restored { step: Some(step) }, at, line);
+        }
+    }
+
+    fn iteration(&mut self, iteration: &Iteration<'_>, line: u32) {
+        let Some(stamp) = iteration.stamp else {
+            self.unstamped += 1;
+            return self.draft.refuse("no_stamp", line, "", || {
+                "an iteration without a stamp: Megatron-LM prints one from core_v0.6.0 on".to_owned()
+            });
+        };
+        let Some(stamp) = self.clock.read(stamp) else {
+            return self
+                .draft
+                .refuse("bad_value", line, "datetime", || "the stamp is no date and time".to_owned());
+        };
+        if self.attempt.done == Some(iteration.number) && self.attempt.last_stamp == Some(stamp) {
+            return self.draft.skip("line printed twice");
+        }
+        if self.attempt.stopped.is_some() || self.attempt.done.is_some_and(|done| iteration.number <= done) {
+            // A start whose own lines are not in this log.
+            let now = self.attempt.now;
+            self.end_attempt();
+            self.attempt = Attempt { now, ..Attempt::default() };
+        }
+        self.commit_now();
+        let count = self.count(iteration.number);
+        let took_ns = iteration.elapsed_ns.saturating_mul(i64::from(count));
+        let placed = place(self.attempt.now, stamp, took_ns, ROUNDING_NS.saturating_mul(i64::from(count)));
+        if let Some(now) = self.attempt.now.filter(|now| placed.end < *now) {
+            self.draft.note_clock_step(now, placed.end, line);
+        }
+        self.launch(placed.start, line);
+        self.restored(placed.start);
+        self.report(placed.disagreement_ns, took_ns, line);
+        let index = iteration.number.saturating_sub(u64::from(count)) + 1;
+        let step = Step { index, count, line, start: placed.start, end: Some(placed.end), input_wait_ns: 0 };
+        let work = self.work(iteration, count);
+        if iteration.skipped + iteration.nan > 0 {
+            let (skipped, nan) = (iteration.skipped, iteration.nan);
+            self.draft.note("skipped_updates", line, "number of skipped iterations", || {
+                format!("{skipped} iterations without an update and {nan} with a NaN: executed, and counted as steps")
+            });
+        }
+        let timeline = &mut self.draft.timeline;
+        timeline.steps.push(step);
+        timeline.work.push(work);
+        timeline.stamp_resolution_ns = timeline.stamp_resolution_ns.max(stamp.resolution_ns);
+        timeline.planned_steps = Some(iteration.planned);
+        self.attempt.stepped = true;
+        self.attempt.done = Some(iteration.number);
+        self.attempt.last_stamp = Some(stamp);
+        self.attempt.consumed_samples = iteration.consumed_samples;
+        self.attempt.now = Some(placed.end);
+        self.release_held();
+    }
+
+    /// Iterations that a line covers: since the last line or the loaded checkpoint. For a first line
+    /// without either, the log interval; without that, one, until the next line shows the interval.
+    fn count(&mut self, number: u64) -> u32 {
+        if let Some(first) = self.attempt.supposed.take() {
+            self.settle_first(first, number);
+        }
+        let covered = match self.attempt.done {
+            Some(done) => number.saturating_sub(done),
+            None => {
+                self.attempt.supposed = Some(self.draft.timeline.steps.len());
+                self.log_interval.unwrap_or(1).min(number)
+            }
+        };
+        u32::try_from(covered.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The second line of an attempt shows how many iterations the first one covered.
+    fn settle_first(&mut self, first: usize, next: u64) {
+        if self.log_interval.is_some() {
+            return;
+        }
+        let earlier_end = first.checked_sub(1).and_then(|before| self.draft.timeline.steps.get(before)?.end);
+        let (Some(step), Some(work)) =
+            (self.draft.timeline.steps.get_mut(first), self.draft.timeline.work.get_mut(first))
+        else {
+            return;
+        };
+        let interval = next.saturating_sub(step.index);
+        if interval < 2 || !step.index.is_multiple_of(interval) {
+            return;
+        }
+        let (Some(end), Ok(count)) = (step.end, u32::try_from(interval)) else { return };
+        let took_ns = (end - step.start).saturating_mul(i64::from(count));
+        step.start = (end - took_ns).max(earlier_end.unwrap_or(end - took_ns));
+        step.index = step.index - interval + 1;
+        step.count = count;
+        step.input_wait_ns = step.input_wait_ns.saturating_mul(i64::from(count)).min(end - step.start);
+        work.tokens = work.tokens.saturating_mul(interval);
+        work.model_flops = work.model_flops.saturating_mul(u128::from(interval));
+    }
+
+    /// Tokens from the samples consumed, FLOPs from the printed throughput.
+    fn work(&mut self, iteration: &Iteration<'_>, count: u32) -> StepWork {
+        let samples = match (self.attempt.consumed_samples, iteration.consumed_samples) {
+            (Some(before), Some(now)) => now.checked_sub(before),
+            _ => iteration.global_batch.map(|batch| batch.saturating_mul(u64::from(count))),
+        };
+        let tokens =
+            samples.zip(self.seq_length).map_or(0, |(samples, length)| samples.saturating_mul(length));
+        let took_ns = u128::try_from(iteration.elapsed_ns).unwrap_or(0) * u128::from(count);
+        let rate = iteration.flops_per_second.map(u128::from);
+        let devices = self.world_size.map(u128::from);
+        let model_flops = rate.zip(devices).map_or(0, |(rate, devices)| {
+            rate.saturating_mul(devices).saturating_mul(took_ns) / 1_000_000_000
+        });
+        if model_flops > 0 && self.draft.timeline.ideal.convention.is_none() {
+            let convention = "Megatron-LM num_floating_point_operations as printed: causal attention, padded vocabulary, \
+                              no recomputation, padding tokens counted";
+            self.draft.timeline.ideal.convention = Some(convention.to_owned());
+        }
+        StepWork { tokens, model_flops }
+    }
+
+    fn report(&mut self, disagreement_ns: i64, took_ns: i64, line: u32) {
+        let seconds = disagreement_ns.unsigned_abs() as f64 / 1e9;
+        let printed = took_ns as f64 / 1e9;
+        // A hundredth of an interval is the loop's own bookkeeping.
+        if disagreement_ns > took_ns / 100 {
+            self.draft.note("time_outside_timers", line, "elapsed time per iteration (ms)", || {
+                format!(
+                    "{seconds:.3} s before this interval are in no timer; they are left between the steps"
+                )
+            });
+        } else if disagreement_ns < 0 {
+            self.draft.note("printed_time_disagrees", line, "elapsed time per iteration (ms)", || {
+                format!(
+                    "the line prints {printed:.3} s, {seconds:.3} s more than its stamps leave room for; the stamps are used \
+                     (core_v0.16.0 to 0.19.0 keep the first iteration in later averages)"
+                )
+            });
+        }
+    }
+
+    fn cancelled(&mut self, stamp: &str, reason: &str, line: u32) {
+        let cause = match reason {
+            reason if reason.starts_with("PREEMPTION") || reason.starts_with("JOB REQUEUE") => {
+                StopCause::Preempted
+            }
+            reason if reason.starts_with("NODE FAILURE") || reason.starts_with("SEE SLURMCTLD LOG") => {
+                StopCause::Fault
+            }
+            _ => StopCause::Ended,
+        };
+        self.release_held();
+        let Some(at) = self.at(stamp, line) else { return };
+        self.commit_now();
+        self.stop(cause, at, line);
+        self.attempt.now = Some(at);
+    }
+
+    /// One end an attempt: the first that is printed, with the cause of the one that knows it.
+    fn stop(&mut self, cause: StopCause, at: Timestamp, line: u32) {
+        if let Some(event) =
+            self.attempt.stopped.and_then(|stopped| self.draft.timeline.events.get_mut(stopped))
+        {
+            if event.kind == (EventKind::Stopped { cause: StopCause::Ended }) {
+                event.kind = EventKind::Stopped { cause };
+                event.line = line;
+            }
+            return;
+        }
+        self.attempt.stopped = Some(self.draft.timeline.events.len());
+        self.draft.instant(EventKind::Stopped { cause }, at, line);
+    }
+
+    /// Training that is done and whose last iteration is committed has finished.
+    fn end_attempt(&mut self) {
+        self.release_held();
+        self.commit_now();
+        if let (Some(line), Some(at)) = (self.attempt.trained, self.attempt.now) {
+            let committed = self.attempt.done.is_some() && self.last_commit >= self.attempt.done;
+            self.stop(if committed { StopCause::Finished } else { StopCause::Ended }, at, line);
+        }
+    }
+
+    pub(super) fn finish(mut self, source: &Source<'_>) -> Result<Vec<Account>, ReadError> {
+        self.end_attempt();
+        let Draft { mut timeline, mut report, .. } = self.draft;
+        if timeline.steps.is_empty() && self.unstamped > 0 {
+            return Err(source.refused(
+                0,
+                format!("none of the {} iterations carries a stamp", self.unstamped),
+                "Megatron-LM prints stamps from core_v0.6.0 on; read the run's progress.txt (--log-progress) instead, or \
+                 print stamps before the lines as `[YYYY-MM-DD HH:MM:SS] `",
+            ));
+        }
+        if timeline.work.iter().all(|work| *work == StepWork::default()) {
+            timeline.work.clear();
+        }
+        report.used = report.rows - report.refused - report.skipped.values().sum::<u64>();
+        Ok(vec![(timeline, report)])
+    }
+}
