@@ -14,16 +14,17 @@ use crate::view::{
     WarningView,
 };
 
-/// A fleet's account as OpenMetrics text, ending in `# EOF`. The fleet has `pool=""`.
+/// A fleet's account as OpenMetrics text, ending in `# EOF`. The fleet and its pools are told apart by
+/// the label `scope`, so that a sum over one of them counts nothing twice.
 ///
 /// # Errors
 /// Only if writing to a string fails.
 pub fn account(view: &AccountView) -> Result<String, fmt::Error> {
     let mut families = Families::default();
     families.contract(&view.contract, &view.generated_by);
-    families.ledger("", &view.ledger, &view.losses);
+    families.ledger("fleet", "", &view.ledger, &view.losses);
     for pool in &view.pools {
-        families.ledger(&pool.name, &pool.ledger, &pool.losses);
+        families.ledger("pool", &pool.name, &pool.ledger, &pool.losses);
     }
     if let Some(cost) = &view.cost {
         let labels = vec![("currency", cost.currency.clone())];
@@ -40,7 +41,7 @@ pub fn account(view: &AccountView) -> Result<String, fmt::Error> {
 pub fn timeline(view: &TimelineView) -> Result<String, fmt::Error> {
     let mut families = Families::default();
     families.contract(&view.contract, &view.generated_by);
-    families.ledger("", &view.ledger, &view.losses);
+    families.ledger("job", "", &view.ledger, &view.losses);
     let steps = [
         ("executed", view.steps.executed),
         ("retained", view.steps.retained),
@@ -150,8 +151,10 @@ impl Families {
         self.gauge(Family::Devices, Vec::new(), Some(contract.devices as f64));
     }
 
-    fn ledger(&mut self, pool: &str, ledger: &LedgerView, losses: &[LossView]) {
-        let pool = || ("pool", pool.to_owned());
+    fn ledger(&mut self, scope: &str, pool: &str, ledger: &LedgerView, losses: &[LossView]) {
+        let within = |first: Labels| -> Labels {
+            first.into_iter().chain([("scope", scope.to_owned()), ("pool", pool.to_owned())]).collect()
+        };
         let capacity = &ledger.capacity_time;
         let levels = [
             ("offered", capacity.offered_ns),
@@ -161,16 +164,15 @@ impl Families {
         ];
         for (level, amount) in levels {
             let seconds = amount.map(|a| a.capacity().device_seconds());
-            self.gauge(Family::Capacity, vec![("level", level.to_owned()), pool()], seconds);
+            self.gauge(Family::Capacity, within(vec![("level", level.to_owned())]), seconds);
         }
         for loss in losses {
             let labels = vec![
                 ("boundary", loss.boundary.to_owned()),
                 ("pattern", loss.pattern.to_owned()),
                 ("owner", loss.owner.to_owned()),
-                pool(),
             ];
-            self.gauge(Family::Loss, labels, Some(loss.amount_ns.capacity().device_seconds()));
+            self.gauge(Family::Loss, within(labels), Some(loss.amount_ns.capacity().device_seconds()));
         }
         let (factors, bounds) = (&ledger.factors, &ledger.factor_bounds);
         let all = [
@@ -180,7 +182,7 @@ impl Families {
             ("mpg", factors.mpg, bounds.mpg),
         ];
         for (name, settled, bounds) in all {
-            let labels = || vec![("factor", name.to_owned()), pool()];
+            let labels = || within(vec![("factor", name.to_owned())]);
             self.gauge(Family::Factor, labels(), settled);
             if let Some(FactorBoundsView { coverage, low, high, .. }) = bounds {
                 self.gauge(Family::FactorCoverage, labels(), Some(coverage));

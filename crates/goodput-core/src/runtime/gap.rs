@@ -5,7 +5,7 @@ use super::executions::{Evidence, Sign};
 use super::{HeldInterval, RuntimeOptions, Use};
 use crate::pattern::Pattern;
 use crate::records::StopCause;
-use crate::time::{Interval, Timestamp};
+use crate::time::Timestamp;
 
 const EVER: Timestamp = Timestamp::from_nanos(i64::MAX);
 
@@ -91,7 +91,7 @@ pub(super) fn tell(gap: &Between<'_>, options: &RuntimeOptions) -> Story {
         let idle = rest.iter().position(|t| gap.is_start(t)).unwrap_or(rest.len());
         let (resting, starting) = rest.split_at(idle);
         teller.rest(resting, starting.first().map(|t| t.at).or(gap.to));
-        let started = starting.iter().position(|t| !goes_on_starting(t)).unwrap_or(starting.len());
+        let started = starting.iter().position(|t| !gap.is_start(t)).unwrap_or(starting.len());
         let (starts, after) = starting.split_at(started);
         if let Some(first) = starts.first() {
             let until = after.first().map(|t| t.at).or(gap.to).unwrap_or(EVER);
@@ -111,19 +111,16 @@ impl Between<'_> {
         let from = self.from.unwrap_or(Timestamp::from_nanos(i64::MIN));
         let to = self.to.unwrap_or(EVER);
         let mut turns: Vec<At> = Vec::new();
-        // The allocation of the last step is released in this gap even if the step ran up to it.
-        let running = self.held.partition_point(|h| h.interval.start < from).saturating_sub(1);
-        for held in self.held.get(running..).unwrap_or_default() {
-            let Interval { start, end } = held.interval;
-            if start >= to {
+        for held in self.held {
+            if held.interval.start >= to {
                 break;
             }
-            if start >= from {
-                turns.push(At { at: start, turn: Turn::Gained, line: held.source.line });
+            if held.interval.start > from {
+                turns.push(At { at: held.interval.start, turn: Turn::Gained, line: held.source.line });
             }
-            if end <= to && end < EVER {
+            if held.interval.end > from && held.interval.end <= to && held.interval.end < EVER {
                 let released = Turn::Released(Released::of(held.ended_by));
-                turns.push(At { at: end.max(from), turn: released, line: held.source.line });
+                turns.push(At { at: held.interval.end, turn: released, line: held.source.line });
             }
         }
         turns.extend(self.evidence.iter().map(|e| At { at: e.at, turn: Turn::Log(e.sign), line: e.line }));
@@ -149,11 +146,6 @@ impl Between<'_> {
             _ => false,
         }
     }
-}
-
-/// Whether a start that is under way goes on.
-fn goes_on_starting(turn: &At) -> bool {
-    matches!(turn.turn, Turn::Log(Sign::Launched | Sign::Restored | Sign::Reconfigured))
 }
 
 struct Teller<'a> {
@@ -274,26 +266,28 @@ impl Teller<'_> {
     /// Allocations gained later. One that ended without a line in the log is unsettled, unless the
     /// scheduler says that it failed or was taken away before a start that follows.
     fn later_allocations(&mut self, turns: &[At], starts: bool) {
-        for turn in turns {
+        for (i, turn) in turns.iter().enumerate() {
             let pattern = match turn.turn {
-                Turn::Released(released) => {
-                    let cause = released.cause().filter(|_| starts);
-                    let known = cause.is_some() && self.gap.from.is_some();
-                    let pattern = if known { self.cause.restart() } else { Pattern::RuntimeUnsettled };
-                    if let Some(cause) = cause {
+                Turn::Released(released) => match released.cause() {
+                    Some(cause) if starts && self.gap.from.is_some() => {
+                        let pattern = self.cause.restart();
                         self.cause = cause;
                         self.story.causes.push((turn.at, cause));
+                        pattern
                     }
-                    pattern
-                }
+                    _ => Pattern::RuntimeUnsettled,
+                },
                 // Not held.
                 Turn::Gained => Pattern::RuntimeUnsettled,
                 Turn::Log(_) => self.cause.restart(),
             };
             self.paint(turn.at, pattern, turn.line);
+            if !starts && i + 1 == turns.len() {
+                self.paint(EVER, Pattern::RuntimeUnsettled, turn.line);
+            }
         }
         if !starts {
-            self.paint(EVER, Pattern::RuntimeUnsettled, line_of(turns));
+            self.paint(EVER, Pattern::RuntimeUnsettled, 0);
         }
     }
 }

@@ -86,7 +86,7 @@ impl Layout<'_> {
                 );
                 if let Some(step_work) = self.timeline.work.get(laid.position as usize) {
                     let after = painter.productive();
-                    let inside_ns = i64::try_from(after.time_ns - before.time_ns).unwrap_or(i64::MAX);
+                    let inside_ns = after.time_ns - before.time_ns;
                     let covered = CapacityTime::from_device_ns(after.active - before.active);
                     add_work(&mut work, step_work, inside_ns, fate.productive_if_kept_ns(), covered);
                 }
@@ -190,10 +190,6 @@ impl Fate<'_> {
         parts[0] = (self.wait(), wait);
         parts[1] = (self.start, self.excess_ns());
         let mut used = 2;
-        if self.laid.discarded == 0 && self.laid.pending == 0 {
-            parts[used] = (Use::Productive, self.productive_if_kept_ns());
-            return (parts, used + 1);
-        }
         let (count, net) = (i128::from(self.covered()), i128::from(self.productive_if_kept_ns()));
         let discarded = i128::from(self.laid.discarded);
         let pending = i128::from(self.laid.pending);

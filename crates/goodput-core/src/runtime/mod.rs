@@ -18,7 +18,6 @@ mod pace;
 mod painter;
 mod retention;
 mod step_times;
-mod suspension;
 mod warnings;
 
 pub use account::{
@@ -74,13 +73,12 @@ pub fn account(
     options: &RuntimeOptions,
 ) -> Result<RuntimeAccount, RuntimeError> {
     options.check()?;
-    let suspensions = suspension::locate(timeline, allocation);
-    let order = LogOrder::new(timeline, &suspensions.located);
+    let order = LogOrder::new(timeline);
     let mut held = held::intervals(timeline, &order, allocation)?;
     let devices = held.first().map_or(1, |h| h.devices);
     let mut executions = divide(timeline, &order, &held, devices);
     let mid_run = begins_mid_run(timeline, &executions);
-    let pace = pace::measure(timeline, &mut executions, order.clock_steps(), &held, options, mid_run);
+    let pace = pace::measure(timeline, &mut executions, order.clock_steps(), options, mid_run);
     held::close(&mut held, allocation, timeline, &executions, options.window);
     let window = match options.window {
         Some(window) => window,
@@ -121,7 +119,6 @@ pub fn account(
         options,
         devices_known,
         stories: &laid_out.stories,
-        suspension_left_ns: suspensions.left_ns,
     });
     Ok(RuntimeAccount {
         window,
@@ -168,7 +165,7 @@ fn measured(laid_out: &LaidOut, executions: &Executions, clock: &HeldClock, wind
         .filter(|p| p.phase == Phase::CheckpointPause && inside.contains(p.interval.start))
         .count();
     Measured {
-        held_ns: clock.total_time_ns(),
+        held_ns: clock.total().time_ns,
         launches: struck(Cause::Launch),
         startup_ns: time_ns(Pattern::Startup),
         failures: struck(Cause::Failure),

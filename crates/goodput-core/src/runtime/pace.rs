@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use super::RuntimeOptions;
 use super::declared::Cursor;
 use super::executions::{Execution, Executions, Gap, Sign};
 use super::log_order::{ClockStep, Epochs};
 use super::retention::Laid;
-use super::{HeldInterval, RuntimeOptions, held};
 use crate::records::{Step, StopCause, Timeline};
 use crate::time::{Interval, Timestamp};
 
@@ -47,14 +47,13 @@ pub(super) fn measure(
     timeline: &Timeline,
     executions: &mut Executions,
     clock_steps: &[ClockStep],
-    held: &[HeldInterval],
     options: &RuntimeOptions,
     mid_run: bool,
 ) -> Pace {
     measure_between_steps(timeline, executions, clock_steps);
     let mut pace = fault_free(timeline, executions, options, mid_run);
     cut_silences(timeline, executions, &mut pace, options);
-    end_last_steps(timeline, executions, clock_steps, held, &pace, options);
+    end_last_steps(timeline, executions, clock_steps, &pace, options);
     pace
 }
 
@@ -266,7 +265,6 @@ fn end_last_steps(
     timeline: &Timeline,
     executions: &mut Executions,
     clock_steps: &[ClockStep],
-    held: &[HeldInterval],
     pace: &Pace,
     options: &RuntimeOptions,
 ) {
@@ -283,9 +281,6 @@ fn end_last_steps(
         let gap = &executions.gaps[e + 1];
         let before = (last > execution.steps.start).then(|| executions.laid[last - 1].net_ns);
         let (until, own_end) = ending(step, gap, executions, normal, before, options);
-        // No step runs beyond the release.
-        let release = held::at(held, step.start).map(|h| h.end);
-        let until = until.into_iter().chain(release).min();
         let mut net = 0;
         let mut end = step.start;
         let whole = Interval::new(step.start, until.unwrap_or(Timestamp::from_nanos(i64::MAX)));

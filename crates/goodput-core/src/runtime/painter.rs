@@ -164,8 +164,7 @@ fn keep_largest(kept: &mut [(i128, u32); EVIDENCE], new: (i128, u32)) {
 impl Tally {
     /// Held time of one use in nanoseconds, whatever the number of devices.
     pub(super) fn time_ns(&self, used_for: Use) -> i64 {
-        // Stamps of a clock that jumps about can exceed the range; amounts of capacity-time cannot.
-        i64::try_from(self.amounts[slot(used_for)].time_ns).unwrap_or(i64::MAX)
+        self.amounts[slot(used_for)].time_ns
     }
 
     /// Capacity-time of one use.

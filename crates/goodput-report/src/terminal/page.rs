@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
+
+use crate::table::{Column, Table};
 
 /// How a terminal page is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,13 +33,6 @@ const NARROWEST: u16 = 60;
 pub(super) struct Page {
     out: String,
     style: TerminalStyle,
-}
-
-/// How a column is set.
-#[derive(Clone, Copy)]
-pub(super) enum Column {
-    Text(&'static str),
-    Number(&'static str),
 }
 
 impl Page {
@@ -100,28 +95,36 @@ impl Page {
         };
     }
 
-    pub(super) fn table(&mut self, columns: &[Column], rows: Vec<Vec<String>>) {
-        let mut table = Table::new();
-        table
-            .load_style(
-                comfy_table::TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')),
-            )
+    pub(super) fn table(&mut self, table: &Table) {
+        if table.rows.is_empty() {
+            self.line("none");
+            return;
+        }
+        let header = table.columns.iter().map(|(Column::Text(name) | Column::Number(name))| Cell::new(name));
+        let mut drawn = comfy_table::Table::new();
+        drawn
+            .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')))
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(self.style.width)
-            .set_header(columns.iter().map(|c| match c {
-                Column::Text(name) | Column::Number(name) => Cell::new(name),
-            }));
-        for row in rows {
-            table.add_row(row.into_iter().map(|cell| Cell::new_owned(printable(&cell))));
+            .set_header(header);
+        for row in &table.rows {
+            drawn.add_row(row.iter().map(|cell| Cell::new_owned(printable(&cell.text))));
         }
-        for (column, kind) in table.column_iter_mut().zip(columns) {
-            column.set_padding((0, 2));
-            if matches!(kind, Column::Number(_)) {
-                column.set_cell_alignment(CellAlignment::Right);
+        for (drawn, column) in drawn.column_iter_mut().zip(&table.columns) {
+            drawn.set_padding((0, 2));
+            if matches!(column, Column::Number(_)) {
+                drawn.set_cell_alignment(CellAlignment::Right);
             }
         }
-        for (i, line) in table.lines().enumerate() {
-            self.push_line(&line, if i < 2 { QUIET } else { Style::new() });
+        let mut style = QUIET;
+        for line in drawn.lines() {
+            self.push_line(&line, style);
+            if line.starts_with('─') {
+                style = Style::new();
+            }
+        }
+        for note in &table.notes {
+            self.note(note);
         }
     }
 }
@@ -129,14 +132,4 @@ impl Page {
 /// Text without control characters: names come from other people's records and may hold escape codes.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-/// At most `columns` characters, the end cut and marked.
-pub(super) fn cut(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(columns.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
 }

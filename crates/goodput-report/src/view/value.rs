@@ -1,9 +1,9 @@
 //! What removing each loss is worth, and what useful work costs.
 
-use goodput_core::Ledger;
 use goodput_core::cost::{Cost, CostRange};
 use goodput_core::factors::Factors;
 use goodput_core::value::{Lever, rank_levers};
+use goodput_core::{Ledger, Pattern};
 use serde::Serialize;
 
 use super::exact::Exact;
@@ -13,6 +13,9 @@ use super::settings::Price;
 /// time: they do not add.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeverView {
+    /// The pattern itself, for renderers.
+    #[serde(skip)]
+    pub kind: Pattern,
     /// From one, the largest gain first.
     pub rank: u64,
     /// The lever in a few words.
@@ -57,6 +60,7 @@ impl LeverView {
 
     fn new(lever: &Lever, rank: u64) -> Self {
         Self {
+            kind: lever.pattern,
             rank,
             lever: lever.text(),
             boundary: lever.boundary().key(),

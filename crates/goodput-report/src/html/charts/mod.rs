@@ -1,0 +1,167 @@
+//! Charts: plotly figures as data. Colours of text, grid and background are the page's, set by its
+//! script for light and dark.
+
+mod cohorts;
+mod lanes;
+mod levers;
+mod over_time;
+mod unheld;
+mod waterfall;
+
+pub(super) use cohorts::waits;
+pub(super) use lanes::lanes;
+pub(super) use levers::levers;
+pub(super) use over_time::over_time;
+pub(super) use unheld::unheld;
+pub(super) use waterfall::{fleet_waterfall, job_waterfall, opened};
+
+use goodput_core::Pattern;
+use plotly::common::{Font, Marker, Orientation, Pattern as Hatch, PatternShape, Title};
+use plotly::configuration::DisplayModeBar;
+use plotly::layout::{Axis, Margin};
+use plotly::{Bar, Configuration, Layout, Plot, Trace};
+use serde::Serialize;
+
+use super::palette;
+
+/// A figure of the page.
+pub(super) struct Chart {
+    /// Element id.
+    pub id: String,
+    /// What it shows, for people who do not see it; the tables hold the same figures.
+    pub label: String,
+    /// Height in pixels.
+    pub height: usize,
+    /// Names and colours, where the rows do not tell. Set in the page: it wraps where plotly's would
+    /// squeeze the plot.
+    pub legend: Vec<Key>,
+    /// The figure, safe inside a `<script>` element.
+    pub json: String,
+}
+
+/// One entry of a legend.
+pub(super) struct Key {
+    /// What it stands for.
+    pub name: String,
+    /// A CSS background.
+    pub swatch: String,
+}
+
+impl Key {
+    fn plain(name: impl Into<String>, colour: &str) -> Self {
+        Self { name: name.into(), swatch: palette::swatch(colour, false) }
+    }
+
+    fn of(pattern: Pattern) -> Self {
+        let swatch = palette::swatch(palette::pattern(pattern), palette::is_hatched(pattern));
+        Self { name: pattern.label().to_owned(), swatch }
+    }
+}
+
+impl Chart {
+    fn new(
+        id: impl Into<String>,
+        label: impl Into<String>,
+        height: usize,
+        legend: Vec<Key>,
+        traces: Vec<Box<dyn Trace>>,
+        layout: Layout,
+    ) -> Self {
+        let mut plot = Plot::new();
+        plot.add_traces(traces);
+        plot.set_layout(layout.height(height).separators(".,").hover_label(hover_label()));
+        plot.set_configuration(
+            Configuration::new().responsive(true).display_logo(false).display_mode_bar(DisplayModeBar::False),
+        );
+        Self { id: id.into(), label: label.into(), height, legend, json: script_safe(&plot.to_json()) }
+    }
+}
+
+fn hover_label() -> plotly::common::Label {
+    plotly::common::Label::new().font(Font::new().size(13))
+}
+
+/// JSON that cannot end the `<script>` element it stands in, nor open a comment.
+fn script_safe(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Text for a figure, in which plotly would read tags and entities. Names come from other people's records.
+fn plain(text: &str, characters: usize) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    crate::table::cut(&text, characters).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Colour and, for what no record settles, hatching.
+fn marker(pattern: Pattern) -> Marker {
+    let colour = palette::pattern(pattern);
+    if palette::is_hatched(pattern) { hatched(colour) } else { Marker::new().color(colour) }
+}
+
+fn hatched(colour: &'static str) -> Marker {
+    let hatch = Hatch::new().shape(PatternShape::RightDiagonalLine).size(7.0).solidity(0.35);
+    Marker::new().color(colour).pattern(hatch)
+}
+
+/// Horizontal bars at the numbered rows of an axis made by [`rows`]: names as positions would merge
+/// where two are the same, and turn into numbers where they look like one.
+fn row_bar(values: Vec<f64>, rows: Vec<usize>) -> Box<Bar<f64, usize>> {
+    Bar::new(values, rows).orientation(Orientation::Horizontal)
+}
+
+/// An axis with one named row a position, the first at the top.
+fn rows(names: Vec<String>) -> Axis {
+    let positions = (0..names.len()).map(|i| i as f64).collect();
+    let last = names.len() as f64;
+    Axis::new()
+        .tick_values(positions)
+        .tick_text(names)
+        .range(vec![last - 0.4, -0.6])
+        .auto_margin(true)
+        .fixed_range(true)
+        .show_grid(false)
+        .zero_line(false)
+}
+
+/// A value axis from zero with room, as a share of the longest bar, for the labels outside the bars.
+fn labelled_axis(title: &str, values: impl Iterator<Item = f64>, room: f64) -> Axis {
+    let largest = values.fold(0.0, f64::max);
+    let end = if largest > 0.0 { largest * (1.0 + room) } else { 1.0 };
+    axis(title).range(vec![0.0, end]).fixed_range(true)
+}
+
+fn axis(title: &str) -> Axis {
+    Axis::new().title(Title::with_text(title)).auto_margin(true).zero_line(false)
+}
+
+fn layout() -> Layout {
+    Layout::new()
+        .margin(Margin::new().left(10).right(16).top(8).bottom(40))
+        .auto_size(true)
+        .show_legend(false)
+}
+
+/// A bar with a starting point, which the typed trace of the crate lacks.
+#[derive(Clone, Serialize)]
+struct Floating<T> {
+    #[serde(flatten)]
+    bar: T,
+    base: Vec<String>,
+}
+
+impl<T: Trace + Serialize + Clone> Trace for Floating<T> {
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_the_script_nor_become_markup() {
+        assert_eq!(plain("<b>&", 60), "&lt;b&gt;&amp;");
+        assert!(!script_safe("{\"x\":\"</script><!--\"}").contains(['<', '>']));
+    }
+}

@@ -1,0 +1,26 @@
+//! HTML: one file that needs nothing else. The chart script is inside, a content-security policy
+//! forbids every request, tables hold each figure that a chart draws, and names are escaped.
+
+mod account;
+mod charts;
+mod page;
+mod palette;
+mod timeline;
+
+use crate::view::{AccountView, TimelineView};
+
+/// A fleet's account as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn account(view: &AccountView) -> Result<String, askama::Error> {
+    account::page(view).render()
+}
+
+/// One job's account as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn timeline(view: &TimelineView) -> Result<String, askama::Error> {
+    timeline::page(view).render()
+}

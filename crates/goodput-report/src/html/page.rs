@@ -1,0 +1,242 @@
+//! The page: a headline, the chain, and sections made of blocks.
+
+use askama::Template;
+use goodput_core::Boundary;
+use plotly::Plot;
+
+use super::charts::Chart;
+use super::palette;
+use crate::number::{device_hours, factor, percent};
+use crate::table::{Cell, Column, Table};
+use crate::view::{ContractView, Exact, FactorBoundsView, LedgerView, ReadReportView, WarningView};
+use crate::{table, words};
+
+/// All that the template knows.
+pub(super) struct Page {
+    pub title: String,
+    pub window: String,
+    pub lines: Vec<String>,
+    pub generated_by: String,
+    pub levels: Vec<Level>,
+    pub headline: Vec<Tile>,
+    pub sections: Vec<Section>,
+}
+
+/// One level of the chain, and the factor that leads to it.
+pub(super) struct Level {
+    pub name: &'static str,
+    pub hours: String,
+    pub share: String,
+    pub crossing: Option<Crossing>,
+    pub useful: bool,
+}
+
+/// A factor between two levels.
+pub(super) struct Crossing {
+    pub boundary: &'static str,
+    pub colour: &'static str,
+    pub value: String,
+    pub coverage: String,
+}
+
+/// One headline figure.
+pub(super) struct Tile {
+    pub name: &'static str,
+    pub value: String,
+    pub note: String,
+}
+
+/// A part of the page with a heading of its own.
+pub(super) struct Section {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub intro: String,
+    pub blocks: Vec<Block>,
+}
+
+/// What a section is made of.
+pub(super) enum Block {
+    /// Side by side where the width allows.
+    Charts(Vec<Chart>),
+    /// A chart that is drawn when it is opened.
+    FoldedChart(String, Chart),
+    /// A table with its caption.
+    Table(String, Table),
+    /// A table that is shown when it is opened.
+    FoldedTable(String, Table),
+    /// Sentences.
+    Lines(Vec<String>),
+    /// Sentences that ask for attention.
+    Alerts(Vec<String>),
+    /// Names and what they stand for.
+    Definitions(Vec<(&'static str, String)>),
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct PageTemplate<'a> {
+    page: &'a Page,
+    chart_script: &'a str,
+}
+
+impl Page {
+    pub(super) fn render(&self) -> Result<String, askama::Error> {
+        let sources = Plot::offline_js_sources();
+        // The crate hands out two script elements, plotly first; the second typesets formulas, which no page has.
+        let chart_script = sources.split_inclusive("</script>").next().unwrap_or_default();
+        PageTemplate { page: self, chart_script }.render()
+    }
+}
+
+/// The chain as a strip of levels. One job begins at held.
+pub(super) fn levels(ledger: &LedgerView) -> Vec<Level> {
+    let (capacity, factors, bounds) = (&ledger.capacity_time, &ledger.factors, &ledger.factor_bounds);
+    let whole = capacity.offered_ns.unwrap_or(capacity.held_ns).capacity();
+    let level = |name, amount: Exact, crossing| Level {
+        name,
+        hours: device_hours(amount.capacity()),
+        share: percent(amount.capacity().share_of(whole)),
+        crossing,
+        useful: name == "ideal",
+    };
+    let crossing = |boundary: Boundary, value, bounds: Option<FactorBoundsView>| {
+        Some(Crossing {
+            boundary: boundary.key(),
+            colour: palette::boundary(boundary),
+            value: factor(value),
+            coverage: bounds.map(coverage).unwrap_or_default(),
+        })
+    };
+    let mut levels = Vec::new();
+    let mut to_held = None;
+    if let Some(offered) = capacity.offered_ns {
+        levels.push(level("offered", offered, None));
+        to_held = crossing(Boundary::Scheduling, factors.scheduling, bounds.scheduling);
+    }
+    levels.push(level("held", capacity.held_ns, to_held));
+    let to_retained = crossing(Boundary::Runtime, factors.runtime, Some(bounds.runtime));
+    levels.push(level("retained", capacity.retained_ns, to_retained));
+    let to_ideal = crossing(Boundary::Program, factors.program, Some(bounds.program));
+    levels.push(level("ideal", capacity.ideal_ns, to_ideal));
+    levels
+}
+
+/// On how much of the capacity a factor is settled, and between what it lies.
+pub(super) fn coverage(b: FactorBoundsView) -> String {
+    if b.coverage >= 1.0 {
+        "settled on all of it".to_owned()
+    } else {
+        format!(
+            "settled on {}, {} to {}",
+            percent(Some(b.coverage)),
+            factor(Some(b.low)),
+            factor(Some(b.high))
+        )
+    }
+}
+
+/// What was read and how odd rows were treated.
+pub(super) fn read_section(read: &ReadReportView) -> Section {
+    let mut blocks = vec![Block::Table("Rows of each file".to_owned(), table::files(read))];
+    let (mut findings, more) = table::findings(read, 200);
+    findings.extend(more);
+    if !findings.is_empty() {
+        blocks.push(Block::Lines(findings));
+    }
+    let intro = if read.degraded {
+        "Some rows were repaired or refused; each is named with what to do about it."
+    } else {
+        "Every row was used as it stands."
+    };
+    Section { id: "read", title: "What was read", intro: intro.to_owned(), blocks }
+}
+
+/// `None` without warnings.
+pub(super) fn warning_section(warnings: &[WarningView]) -> Option<Section> {
+    (!warnings.is_empty()).then(|| Section {
+        id: "warnings",
+        title: "Before you trust a figure",
+        intro: String::new(),
+        blocks: vec![Block::Alerts(warnings.iter().map(words::warning).collect())],
+    })
+}
+
+/// What every figure is measured over.
+pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> Section {
+    let software: Vec<_> = contract.software.iter().map(|s| format!("{} {}", s.name, s.version)).collect();
+    let coverage = &contract.coverage;
+    let commits = &contract.commits;
+    let list = |items: &[String]| if items.is_empty() { "not stated".to_owned() } else { items.join(", ") };
+    let definitions = vec![
+        ("window", format!("{} to {}, half-open", contract.window.from, contract.window.to)),
+        ("scope", contract.scope.to_owned()),
+        ("denominator", contract.denominator.replace('_', " ")),
+        ("devices", format!("{} ({})", contract.devices, list(&contract.device_types))),
+        ("ideal", list(&words::ideals(contract).collect::<Vec<_>>())),
+        ("software", list(&software)),
+        ("held", contract.timing_boundary.held.to_owned()),
+        ("productive", contract.timing_boundary.productive.to_owned()),
+        (
+            "stamp resolution",
+            contract
+                .timing_boundary
+                .stamp_resolution_ns
+                .map_or_else(|| "not stated".to_owned(), |ns| crate::number::duration(ns.as_i64())),
+        ),
+        (
+            "coverage",
+            [
+                ("scheduling", coverage.scheduling),
+                ("runtime", Some(coverage.runtime)),
+                ("program", Some(coverage.program)),
+                ("timelines over held time", coverage.timelines),
+                ("node snapshots over the window", coverage.node_snapshots),
+            ]
+            .into_iter()
+            .filter(|(_, covered)| covered.is_some())
+            .map(|(what, covered)| format!("{what} {}", percent(covered)))
+            .collect::<Vec<_>>()
+            .join(", "),
+        ),
+        (
+            "commits",
+            format!(
+                "{} record them, {} do not, {} without a timeline",
+                crate::number::counted(commits.recorded_jobs, "job"),
+                commits.unknown_jobs,
+                commits.jobs_without_timeline
+            ),
+        ),
+        ("made by", generated_by.to_owned()),
+    ];
+    Section {
+        id: "contract",
+        title: "The contract",
+        intro: "Two reports may be compared when these agree.".to_owned(),
+        blocks: vec![Block::Definitions(definitions)],
+    }
+}
+
+impl Cell {
+    /// The colour of the loss that the row is about.
+    fn swatch(&self) -> Option<String> {
+        self.pattern.map(|p| palette::swatch(palette::pattern(p), palette::is_hatched(p)))
+    }
+
+    /// Width of the bar behind a share, in percent.
+    fn bar(&self) -> Option<String> {
+        self.share.filter(|s| s.is_finite()).map(|s| format!("{:.1}", s.clamp(0.0, 1.0) * 100.0))
+    }
+}
+
+impl Column {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Text(name) | Self::Number(name) => name,
+        }
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+}

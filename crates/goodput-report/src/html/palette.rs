@@ -1,0 +1,115 @@
+//! One colour a category, on every chart and in every table. Hues follow the boundary: blue for
+//! scheduling, warm for runtime, purple for program, green for what becomes useful. The four
+//! boundary colours are told apart under the common colour-vision deficiencies (after Okabe and
+//! Ito); within a hue lightness tells, and amounts that no record settles are hatched.
+
+use goodput_core::{Boundary, Pattern};
+
+/// Productive time and ideal-rate progress.
+pub(super) const USEFUL: &str = "#009e73";
+/// A level of the chain that still has boundaries to cross.
+pub(super) const LEVEL: &str = "#667380";
+/// The queue: demand, neither a level nor a loss.
+pub(super) const QUEUE: &str = "#b59f6b";
+
+/// The colour of a boundary's losses as a whole.
+pub(super) const fn boundary(boundary: Boundary) -> &'static str {
+    match boundary {
+        Boundary::Scheduling => "#2f84c0",
+        Boundary::Runtime => "#d55e00",
+        Boundary::Program => "#a8569e",
+    }
+}
+
+/// Whether the amount waits for a record rather than for an engineer.
+pub(super) fn is_hatched(pattern: Pattern) -> bool {
+    pattern.is_open() || matches!(pattern, Pattern::UnheldUnsettled | Pattern::TermUnsettled)
+}
+
+/// A CSS background: plain, or hatched as in the charts.
+pub(super) fn swatch(colour: &str, hatched: bool) -> String {
+    if hatched {
+        format!("repeating-linear-gradient(135deg,{colour} 0 2px,transparent 2px 4px)")
+    } else {
+        colour.to_owned()
+    }
+}
+
+/// The colour of a category.
+pub(super) const fn pattern(pattern: Pattern) -> &'static str {
+    use Pattern as P;
+    match pattern {
+        P::NoDemand => "#a9cbe8",
+        P::QuotaBlocked => "#5fb0d8",
+        P::Fragmentation => "#1f5f96",
+        P::CapabilityMismatch => "#6fc7c9",
+        P::TooFewFree => "#4a78c4",
+        P::GangReservation => "#7f9fe0",
+        P::PartialGangHold => "#2f84c0",
+        P::TopologyWait => "#3d4fa3",
+        P::SchedulerDelay => "#2aa6a0",
+        P::IncompleteReplica => "#8fb3c9",
+        P::ReplicaPlacementWait => "#5d86a3",
+        P::OutOfService => "#56677a",
+        P::UnheldUnsettled => "#8fa9bd",
+
+        P::Startup => "#f2c14e",
+        P::InputWait => "#f08a24",
+        P::CheckpointPause => "#b8860b",
+        P::Rework => "#d55e00",
+        P::Recovery => "#a32a2a",
+        P::Preemption => "#e2665f",
+        P::Reconfiguration => "#c98b5a",
+        P::Evaluation => "#d9b48f",
+        P::DeclaredWork => "#b59f6b",
+        P::Suspension => "#94824a",
+        P::Standby => "#e0c68c",
+        P::Teardown => "#8a5a3c",
+        P::Zombie => "#6f3030",
+        P::Hang => "#c2185b",
+        P::IdleReservation => "#f0a8a0",
+        P::ReplicaColdStart => "#f4b183",
+        P::ReplicaRestart => "#b5524a",
+        P::ReplicaDrain => "#cf9f86",
+        P::Pending => "#c9b8a8",
+        P::RuntimeUnsettled => "#b39a8a",
+
+        P::MemoryStall => "#7b4fa0",
+        P::ArithmeticBelowPeak => "#a8569e",
+        P::Recomputation => "#c58ac0",
+        P::Padding => "#dcb0d8",
+        P::HostDispatch => "#8d6cc4",
+        P::ExposedCommunication => "#5e3a8c",
+        P::Contention => "#b07fd0",
+        P::Straggler => "#93427f",
+        P::PipelineBubble => "#d177b5",
+        P::Recompilation => "#9a86c9",
+        P::TopologyRunning => "#6c5aa8",
+        P::DecodeBelowIdeal => "#b868a8",
+        P::Headroom => "#c9a6dc",
+        P::CacheFragmentation => "#8a5f93",
+        P::TermUnsettled => "#a8569e",
+        P::ProgramUnsettled => "#bfa3c4",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_distinct_within_a_boundary() {
+        for b in Boundary::ALL {
+            let mut colours: Vec<_> = Pattern::at(b).map(|p| (pattern(p), is_hatched(p))).collect();
+            let before = colours.len();
+            colours.sort_unstable();
+            colours.dedup();
+            assert_eq!(colours.len(), before, "{b}");
+        }
+    }
+
+    #[test]
+    fn no_loss_looks_useful() {
+        assert!(Pattern::ALL.iter().all(|&p| pattern(p) != USEFUL && pattern(p) != LEVEL));
+    }
+}

@@ -1,0 +1,64 @@
+//! One way to ask for any format.
+
+use std::fmt;
+
+use crate::terminal::TerminalStyle;
+use crate::view::{AccountView, TimelineView};
+use crate::{html, json, openmetrics, terminal};
+
+/// What a report is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A terminal page.
+    Table,
+    /// JSON, with a schema in `schemas/`.
+    Json,
+    /// One self-contained page.
+    Html,
+    /// OpenMetrics text.
+    OpenMetrics,
+}
+
+/// A renderer that could not write.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// JSON.
+    #[error("the report cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// HTML.
+    #[error("the report cannot be written as HTML: {0}")]
+    Html(#[from] askama::Error),
+    /// OpenMetrics.
+    #[error("the report cannot be written as OpenMetrics: {0}")]
+    OpenMetrics(#[from] fmt::Error),
+}
+
+impl AccountView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError`] when a renderer cannot write, which no view of this crate brings about.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::account(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::account(self)?,
+            Format::OpenMetrics => openmetrics::account(self)?,
+        })
+    }
+}
+
+impl TimelineView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError`] when a renderer cannot write, which no view of this crate brings about.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::timeline(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::timeline(self)?,
+            Format::OpenMetrics => openmetrics::timeline(self)?,
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Pools, cohorts and workload classes.
+
+use super::Column::{Number, Text};
+use super::{Cell, Detail, Table};
+use crate::number::{count, counted, device_hours, duration, factor, percent};
+use crate::view::{CohortView, PoolView, WorkloadClassView};
+
+pub(crate) fn pools(pools: &[PoolView], detail: Detail) -> Table {
+    let mut columns =
+        vec![Text("pool"), Number("devices"), Number("offered h"), Number("sched."), Number("runtime")];
+    columns.extend([Number("program"), Number("MPG"), Number("free, queue waits")]);
+    if detail == Detail::Full {
+        columns.extend([Number("free, queue empty"), Number("availability")]);
+    }
+    columns.push(Text("largest unheld cause"));
+    let row = |p: &PoolView| {
+        let f = &p.ledger.factors;
+        let mut row: Vec<Cell> = vec![
+            detail.name(&p.name).into(),
+            count(p.devices).into(),
+            device_hours(p.ledger.capacity_time.offered_ns.unwrap_or_default().capacity()).into(),
+            factor(f.scheduling).into(),
+            factor(f.runtime).into(),
+            factor(f.program).into(),
+            factor(f.mpg).into(),
+            device_hours(p.diagnostics.free_queue_waiting_ns.capacity()).into(),
+        ];
+        if detail == Detail::Full {
+            row.push(device_hours(p.diagnostics.free_queue_empty_ns.capacity()).into());
+            row.push(percent(p.availability).into());
+        }
+        let unheld = p.losses.iter().find(|l| l.boundary == "scheduling");
+        row.push(unheld.map_or_else(Cell::default, |l| Cell { pattern: Some(l.kind), ..l.label.into() }));
+        row
+    };
+    let notes = vec![
+        "Free while the queue waits or is empty is of the whole pool: a diagnosis, no charge.".to_owned(),
+    ];
+    Table { columns, rows: pools.iter().map(row).collect(), notes }
+}
+
+pub(crate) fn cohorts(cohorts: &[CohortView], detail: Detail) -> Table {
+    let mut columns =
+        vec![Text("by"), Text("cohort"), Number("attempts"), Number("held h"), Number("sched.")];
+    columns.extend([Number("first wait p50"), Number("p90")]);
+    if detail == Detail::Full {
+        columns.extend([Number("p99"), Number("attempt wait p50"), Number("p90")]);
+    }
+    columns.push(Number("longest total wait"));
+    let mut rows = Vec::new();
+    for (kind, word) in [("gang_size", "gang size"), ("account", "account"), ("partition", "partition")] {
+        let mut of_kind: Vec<_> = cohorts.iter().filter(|c| c.kind == kind).collect();
+        of_kind.sort_by_key(|c| std::cmp::Reverse(c.held_ns));
+        let (listed, rest) = of_kind.split_at(of_kind.len().min(detail.rows()));
+        for c in listed {
+            let wait = |ns: crate::view::Exact| Cell::from(duration(ns.as_i64()));
+            let mut row: Vec<Cell> = vec![
+                word.into(),
+                detail.name(&c.label).into(),
+                count(c.attempts).into(),
+                device_hours(c.held_ns.capacity()).into(),
+                factor(c.scheduling_goodput).into(),
+                wait(c.first_wait.p50_ns),
+                wait(c.first_wait.p90_ns),
+            ];
+            if detail == Detail::Full {
+                row.extend([c.first_wait.p99_ns, c.attempt_wait.p50_ns, c.attempt_wait.p90_ns].map(wait));
+            }
+            row.push(wait(c.total_wait.max_ns));
+            rows.push(row);
+        }
+        if !rest.is_empty() {
+            let held = rest.iter().map(|c| c.held_ns.capacity()).sum();
+            let mut row: Vec<Cell> = vec![
+                word.into(),
+                counted(rest.len() as u64, "other").into(),
+                count(rest.iter().map(|c| c.attempts).sum()).into(),
+                device_hours(held).into(),
+            ];
+            row.resize(columns.len(), Cell::default());
+            rows.push(row);
+        }
+    }
+    let notes = vec![
+        "Scheduling goodput of a cohort is held over held plus partly held or kept free for its jobs."
+            .to_owned(),
+    ];
+    Table { columns, rows, notes }
+}
+
+/// A row for each named ideal.
+pub(crate) fn classes(classes: &[WorkloadClassView]) -> Table {
+    let columns = vec![
+        Text("ideal"),
+        Number("jobs"),
+        Number("held h"),
+        Number("retained h"),
+        Number("ideal h"),
+        Number("runtime"),
+        Number("program"),
+    ];
+    let row = |c: &WorkloadClassView| {
+        vec![
+            c.ideal.into(),
+            count(c.jobs).into(),
+            device_hours(c.held_ns.capacity()).into(),
+            device_hours(c.retained_ns.capacity()).into(),
+            device_hours(c.ideal_ns.capacity()).into(),
+            factor(c.runtime).into(),
+            factor(c.program).into(),
+        ]
+    };
+    let notes = if WorkloadClassView::are_mixed(classes) {
+        vec!["Classes with different ideals have no common MPG.".to_owned()]
+    } else {
+        Vec::new()
+    };
+    Table { columns, rows: classes.iter().map(row).collect(), notes }
+}

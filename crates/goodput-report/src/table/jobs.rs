@@ -1,0 +1,89 @@
+//! Jobs, and the composed model of one.
+
+use super::Column::{Number, Text};
+use super::{Cell, Detail, Table};
+use crate::number::{count, counted, device_hours, duration, factor, percent};
+use crate::view::{ComposedView, JobView, OmittedJobsView};
+
+/// The jobs that lose the most inside their allocations.
+pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) -> Table {
+    let full = detail == Detail::Full;
+    let mut columns = vec![Text("job"), Text("name")];
+    if full {
+        columns.extend([Text("user"), Text("pool"), Text("state")]);
+    }
+    columns.extend([Number("devices"), Number("held h"), Number("lost h"), Number("R"), Number("P")]);
+    if full {
+        columns.extend([Number("as-if MPG"), Number("waited")]);
+    }
+    columns.extend([Text("largest loss, of held"), Text("open next")]);
+    let row = |job: &&JobView| {
+        let f = &job.ledger.factors;
+        let mut row: Vec<Cell> = vec![detail.name(&job.id).into(), detail.name(&job.name).into()];
+        if full {
+            row.extend([detail.name(&job.user).into(), detail.name(&job.pool).into(), job.state.into()]);
+        }
+        row.extend([
+            count(job.devices).into(),
+            device_hours(job.ledger.capacity_time.held_ns.capacity()).into(),
+            device_hours(job.lost()).into(),
+            factor(f.runtime).into(),
+            factor(f.program).into(),
+        ]);
+        if full {
+            row.extend([
+                factor(job.as_if_pool_product).into(),
+                super::or_unknown(job.waits.total_ns, |ns| duration(ns.as_i64())).into(),
+            ]);
+        }
+        row.push(job.losses.first().map_or_else(Cell::default, |l| Cell {
+            pattern: Some(l.kind),
+            ..format!("{} {}", l.label, percent(l.share)).into()
+        }));
+        row.push(if full { job.next.why.into() } else { job.next.record.replace('_', " ").into() });
+        row
+    };
+    let mut worst: Vec<_> = jobs.iter().collect();
+    worst.sort_by_key(|job| std::cmp::Reverse(job.lost()));
+    worst.truncate(detail.rows());
+    let all = jobs.len() as u64 + omitted.count;
+    let mut notes = Vec::new();
+    if all > worst.len() as u64 {
+        notes.push(format!("{} of {} shown.", count(worst.len() as u64), counted(all, "job")));
+    }
+    if full {
+        notes.push(
+            "As-if MPG is the job's R and P with its pool's scheduling goodput: what the pool would make if every \
+             job ran like this one."
+                .to_owned(),
+        );
+    }
+    Table { columns, rows: worst.iter().map(row).collect(), notes }
+}
+
+/// The composed first-order model beside the measured shares of held time.
+pub(crate) fn composed(model: &ComposedView) -> Table {
+    let row = |label: &str, modelled: f64, measured: f64| -> Vec<Cell> {
+        vec![
+            label.into(),
+            format!("{:.2}%", modelled * 100.0).into(),
+            format!("{:.2}%", measured * 100.0).into(),
+            format!("{:+.2}", (measured - modelled) * 100.0).into(),
+        ]
+    };
+    let terms = model.terms.iter().filter(|t| t.modelled != 0.0 || t.measured != 0.0);
+    let mut rows: Vec<_> = terms.map(|t| row(t.label, t.modelled, t.measured)).collect();
+    rows.push(row("sum", model.modelled, model.modelled + model.residual));
+    let columns = vec![Text("term"), Number("modelled"), Number("measured"), Number("residual, points")];
+    let seconds = |s: f64| duration((s * 1e9) as i64);
+    let mut notes = Vec::new();
+    if let (Some(interval), Some(best)) = (model.checkpoint_interval_s, model.best_interval_s) {
+        notes.push(format!(
+            "Checkpoints were {} apart; for this pause and time between failures {} would cost least.",
+            seconds(interval),
+            seconds(best)
+        ));
+    }
+    notes.extend(model.caveat.clone());
+    Table { columns, rows, notes }
+}

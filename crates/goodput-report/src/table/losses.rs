@@ -1,0 +1,74 @@
+//! Losses, and what removing each is worth.
+
+use super::Column::{Number, Text};
+use super::{Cell, Detail, Table, or_unknown};
+use crate::number::{UNKNOWN, device_hours, factor, money, percent};
+use crate::view::{LeverView, LossView};
+
+/// Every loss, the largest first. `whole` names what the shares are of.
+pub(crate) fn losses(losses: &[LossView], whole: &'static str, detail: Detail) -> Table {
+    let mut columns = vec![Text("loss"), Text("boundary"), Number("device-h"), Number(whole), Text("owner")];
+    if detail == Detail::Full {
+        columns.extend([Text("lever"), Text("records to open")]);
+    }
+    let row = |loss: &LossView| {
+        let mut row = vec![
+            Cell { pattern: Some(loss.kind), ..loss.label.into() },
+            loss.boundary.into(),
+            device_hours(loss.amount_ns.capacity()).into(),
+            Cell { share: loss.share, ..percent(loss.share).into() },
+            loss.kind.owner().label().into(),
+        ];
+        if detail == Detail::Full {
+            row.extend([loss.lever.into(), loss.evidence.join(", ").into()]);
+        }
+        row
+    };
+    Table { columns, rows: losses.iter().map(row).collect(), notes: Vec::new() }
+}
+
+/// Levers, the largest gain first; with `currency`, what each is worth.
+pub(crate) fn levers(levers: &[LeverView], currency: Option<&str>, detail: Detail) -> Table {
+    let listed = match detail {
+        Detail::Brief => &levers[..levers.len().min(8)],
+        Detail::Full => levers,
+    };
+    let mut columns = vec![Text("lever"), Text("owner"), Text("factor"), Number("gain")];
+    if detail == Detail::Full {
+        columns.push(Number("at least"));
+    }
+    if currency.is_some() {
+        columns.push(Number("worth"));
+    }
+    let row = |l: &LeverView| {
+        let gain = |gain: Option<f64>| match gain {
+            Some(gain) => format!("+{}", percent(Some(gain))),
+            None if l.open => "open".to_owned(),
+            None => "unbounded".to_owned(),
+        };
+        let to = |ceiling| format!("{} to {}", factor(l.factor), factor(Some(ceiling)));
+        let mut row = vec![
+            Cell { pattern: Some(l.kind), ..format!("{}: {}", l.label, l.lever).into() },
+            l.owner_label.into(),
+            or_unknown(l.ceiling, to).into(),
+            gain(l.relative_gain).into(),
+        ];
+        if detail == Detail::Full {
+            row.push(l.relative_gain_low.map_or_else(|| UNKNOWN.to_owned(), |low| gain(Some(low))).into());
+        }
+        if let Some(currency) = currency {
+            row.push(or_unknown(l.worth, |worth| money(worth, currency)).into());
+        }
+        row
+    };
+    let mut notes = vec!["Gains are ceilings, one lever at a time: they do not add.".to_owned()];
+    if let Some(condition) = listed.iter().find_map(|l| l.condition) {
+        notes.push(format!("Scheduling levers gain {condition}."));
+    }
+    if currency.is_some() {
+        notes.push(
+            "Worth is the price of the capacity that would have to be added to gain as much.".to_owned(),
+        );
+    }
+    Table { columns, rows: listed.iter().map(row).collect(), notes }
+}

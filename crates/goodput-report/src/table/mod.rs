@@ -1,0 +1,87 @@
+//! Tables that more than one renderer shows: what stands in each row, free of how it is drawn.
+
+mod chain;
+mod fleet;
+mod jobs;
+mod losses;
+mod read;
+
+pub(crate) use chain::{chain, job_chain};
+pub(crate) use fleet::{classes, cohorts, pools};
+pub(crate) use jobs::{composed, jobs};
+pub(crate) use losses::{levers, losses};
+pub(crate) use read::{files, findings};
+
+use goodput_core::Pattern;
+
+use crate::number::UNKNOWN;
+
+/// A table, with notes that belong under it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Table {
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
+    pub notes: Vec<String>,
+}
+
+/// A column and how its cells are set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    Text(&'static str),
+    Number(&'static str),
+}
+
+/// One cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Cell {
+    pub text: String,
+    /// The loss that the row is about, for a swatch of its colour.
+    pub pattern: Option<Pattern>,
+    /// A share between zero and one, for a bar behind the number.
+    pub share: Option<f64>,
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// How much a table says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// For a terminal: few rows, short names, the columns that matter most.
+    Brief,
+    /// For a page.
+    Full,
+}
+
+impl Detail {
+    /// Rows of a list that may be long.
+    pub(crate) fn rows(self) -> usize {
+        match self {
+            Self::Brief => 10,
+            Self::Full => 50,
+        }
+    }
+
+    /// A name from other people's records, cut to what the table bears.
+    pub(crate) fn name(self, text: &str) -> String {
+        cut(text, if self == Self::Brief { 24 } else { 40 })
+    }
+}
+
+/// At most `characters` characters, the end cut and marked.
+pub(crate) fn cut(text: &str, characters: usize) -> String {
+    if text.chars().count() <= characters {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(characters.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// The text of a figure, or the mark of an unknown one.
+fn or_unknown<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), text)
+}

@@ -1,0 +1,177 @@
+//! Sentences that more than one renderer prints.
+
+use goodput_core::Timestamp;
+
+use crate::number::{UNKNOWN, count, counted, duration, factor, instant, money, percent, si};
+use crate::view::{
+    AccountView, ContractView, CostView, Exact, IdealView, TimelineView, WarningView, WindowView,
+};
+
+/// The title that the user gave, or the verb's own.
+pub(crate) fn fleet_title(view: &AccountView) -> String {
+    view.title.clone().unwrap_or_else(|| "Fleet account".to_owned())
+}
+
+/// What a fleet's figures are measured over, a line each.
+pub(crate) fn fleet_contract(view: &AccountView) -> Vec<String> {
+    let contract = &view.contract;
+    let types = contract.device_types.join(", ");
+    let denominator = match contract.denominator {
+        "installed" => "offered is installed capacity: out-of-service time is a loss",
+        _ => "offered is in-service capacity: out-of-service time stands beside it",
+    };
+    let mut lines = vec![
+        format!(
+            "{}{}; {denominator}",
+            counted(contract.devices, "device"),
+            if types.is_empty() { String::new() } else { format!(" ({types})") }
+        ),
+        format!(
+            "timelines cover {} of held time; node snapshots cover {} of the window; availability {}",
+            percent(contract.coverage.timelines),
+            percent(contract.coverage.node_snapshots),
+            percent(view.availability)
+        ),
+    ];
+    if contract.commits.unknown_jobs > 0 {
+        lines.push(format!(
+            "commits unknown for {}: steps that were not rolled back count as retained",
+            counted(contract.commits.unknown_jobs, "job")
+        ));
+    }
+    lines.extend(ideals(contract).map(|ideal| format!("ideal: {ideal}")));
+    lines
+}
+
+/// What one job's figures are measured over, a line each.
+pub(crate) fn job_contract(view: &TimelineView) -> Vec<String> {
+    let devices = if view.held.devices_known {
+        counted(view.held.devices, "device")
+    } else {
+        "devices not stated: amounts are in job time, as if on one device (--devices states them)".to_owned()
+    };
+    let mut lines = vec![devices, format!("held: {}", view.contract.timing_boundary.held)];
+    if view.commits == "unknown" {
+        lines.push("commits unknown: steps that were not rolled back count as retained".to_owned());
+    }
+    lines.extend(ideals(&view.contract).map(|ideal| format!("ideal: {ideal}")));
+    lines
+}
+
+/// `2026-11-23 00:00 to 2026-11-30 00:00 UTC (7 d)`.
+pub(crate) fn window(window: &WindowView) -> String {
+    let instant = |ns: Exact| instant(Timestamp::from_nanos(ns.as_i64()));
+    let duration = duration(window.duration_ns.as_i64());
+    format!("{} to {} UTC ({duration})", instant(window.from_ns), instant(window.to_ns))
+}
+
+/// The ideals behind the program factor.
+pub(crate) fn ideals(contract: &ContractView) -> impl Iterator<Item = String> {
+    let text = |i: &IdealView| {
+        format!(
+            "{} on {}, dense {} peak {} a device, FLOPs by {} ({})",
+            i.ideal,
+            i.device,
+            i.dtype,
+            si(i.peak_flops_per_second, "FLOP/s"),
+            i.convention,
+            counted(i.jobs, "job")
+        )
+    };
+    contract.ideals.iter().map(text)
+}
+
+/// A warning in a sentence.
+pub(crate) fn warning(w: &WarningView) -> String {
+    let job = w.job.as_ref().map(|j| format!("job {j}: ")).unwrap_or_default();
+    let source = w.source.as_ref().map(|s| format!(" ({s})")).unwrap_or_default();
+    let more =
+        if w.more > 0 { format!(" [and {} like it]", counted(w.more, "warning")) } else { String::new() };
+    format!("{}: {job}{}{source}{more}", w.code, w.message)
+}
+
+/// What a useful device-hour costs, in a sentence.
+pub(crate) fn price(cost: &CostView) -> String {
+    let useful = cost.per_useful_device_hour.map_or_else(|| UNKNOWN.to_owned(), |v| money(v, &cost.currency));
+    format!("A useful device-hour costs {useful}: {}.", price_basis(cost))
+}
+
+/// What that cost rests on.
+pub(crate) fn price_basis(cost: &CostView) -> String {
+    let offered = format!("an offered one costs {}", money(cost.price_per_device_hour, &cost.currency));
+    if cost.coverage >= 1.0 {
+        return offered;
+    }
+    let bound =
+        |value: Option<f64>, none: &str| value.map_or_else(|| none.to_owned(), |v| money(v, &cost.currency));
+    format!(
+        "{offered}; settled on {} of the capacity, {} to {}",
+        percent(Some(cost.coverage)),
+        bound(cost.low, UNKNOWN),
+        bound(cost.high, "unbounded")
+    )
+}
+
+/// The title that the user gave, or the job.
+pub(crate) fn job_title(view: &TimelineView) -> String {
+    match (&view.title, &view.job) {
+        (Some(title), _) => title.clone(),
+        (None, Some(job)) => format!("Job {job}"),
+        (None, None) => "Job timeline".to_owned(),
+    }
+}
+
+/// Steps, their times, ranks, work and waits, a line each.
+pub(crate) fn steps(view: &TimelineView) -> Vec<String> {
+    let s = &view.steps;
+    let planned = s.planned.map(|p| format!(" of {} planned", count(p))).unwrap_or_default();
+    let mut lines = vec![format!(
+        "{} executed, {} retained{planned}, {} discarded, {} pending",
+        count(s.executed),
+        count(s.retained),
+        count(s.discarded),
+        count(s.pending)
+    )];
+    lines.push(match view.fault_free_step_ns {
+        Some(f) => format!("fault-free step time f = {}", duration(f.as_i64())),
+        None => "fault-free step time unknown: no steady step".to_owned(),
+    });
+    let t = &view.step_times;
+    if t.count > 0 {
+        lines.push(format!(
+            "step time p50 {}, p90 {}, p99 {}, longest {} over {} retained steady steps",
+            duration(t.p50_ns.as_i64()),
+            duration(t.p90_ns.as_i64()),
+            duration(t.p99_ns.as_i64()),
+            duration(t.max_ns.as_i64()),
+            count(t.count)
+        ));
+    }
+    if let Some(ranks) = &view.ranks {
+        lines.push(format!(
+            "{}: slowest is rank {} on {} with a median of {}; the ranks' medians have the median {}",
+            counted(ranks.ranks, "rank"),
+            ranks.slowest_rank,
+            ranks.slowest_host,
+            duration(ranks.slowest_p50_ns.as_i64()),
+            duration(ranks.typical_p50_ns.as_i64())
+        ));
+    }
+    if view.work.tokens.0 > 0 || view.work.model_flops.0 > 0 {
+        lines.push(format!(
+            "work of the retained steps: {}, {}",
+            si(view.work.tokens.0 as f64, "tokens"),
+            si(view.work.model_flops.0 as f64, "FLOP")
+        ));
+    }
+    if view.queue_wait_ns.0 > 0 {
+        lines.push(format!(
+            "queue wait between attempts {}: beside the product",
+            duration(view.queue_wait_ns.as_i64())
+        ));
+    }
+    if let Some(ettr) = &view.ettr {
+        lines.push(format!("ETTR {}: {}", factor(Some(ettr.value)), ettr.definition));
+    }
+    lines
+}
