@@ -5,7 +5,7 @@ use crate::ledger::Loss;
 use crate::pattern::Pattern;
 use crate::records::{FleetRecords, Symbol};
 
-use super::attempts::{Jobs, held_intervals};
+use super::attempts::{HeldIntervals, Jobs};
 use super::cohorts::Grouping;
 use super::events::MAX_POSITION;
 use super::input::{Input, records_end};
@@ -36,18 +36,17 @@ pub fn account(
     let window = options.window;
     let horizon = records_end(records, window, &mut notes)?;
     let jobs = Jobs::new(records);
-    let intervals = held_intervals(records, &jobs, horizon, &mut notes);
+    let intervals = HeldIntervals::new(records, &jobs, horizon, &mut notes);
     let layout = Layout::new(records, options, &intervals, &mut notes)?;
     let mut input = Input::new(records, window, horizon, &layout);
     input.attempts(&intervals, &mut notes);
-    drop(intervals);
     input.partial_holds(&mut notes);
     input.capacity();
     input.outages(&mut notes);
     input.series(&mut notes);
     let ticks = input.snapshots();
     let demand_known = input.demand_known(&ticks, &mut notes);
-    let Input { mut placement, mut events, changes, partials, held, rows, by_state, usual_gangs, .. } = input;
+    let Input { mut placement, mut events, changes, partials, held, by_state, usual_gangs, .. } = input;
     events.sort();
 
     let mut sweep =
@@ -59,7 +58,8 @@ pub fn account(
     drop(events);
     let (pools, fleet) = results(sweep, &layout, options, records);
     warn_excess(records, &pools, &mut notes);
-    let grouping = Grouping { records, jobs: &jobs, window, held: &held, rows: &rows, partly_held: &[] };
+    let grouping =
+        Grouping { records, jobs: &jobs, window, held: &held, placement: &placement, partly_held: &[] };
     let cohorts = grouping.cohorts(&mut notes);
     Ok(SchedulingAccount {
         window,

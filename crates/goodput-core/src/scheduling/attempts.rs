@@ -1,5 +1,7 @@
 //! Rows of one job: which belong together, and what each held once overlapping rows are cut.
 
+use rustc_hash::FxHashMap;
+
 use crate::records::{Attempt, FleetRecords, JobState};
 use crate::time::{Interval, Timestamp};
 
@@ -87,55 +89,68 @@ fn continues(before: &Attempt, next: &Attempt) -> bool {
         && before.state != JobState::Cancelled
 }
 
-/// What each attempt held, not yet clipped to the window; empty when it held nothing.
+/// What each attempt held, not yet clipped to the window.
 ///
 /// Slurm 22.05 writes the second row of a resized job with the original start, so that it overlaps the first;
-/// rows of one id are cut to begin where the earlier one ended.
-pub(super) fn held_intervals(
-    records: &FleetRecords,
-    jobs: &Jobs,
+/// rows of one id are cut to begin where the earlier one ended. Few rows need it, so only those are kept.
+pub(super) struct HeldIntervals {
     horizon: Timestamp,
-    notes: &mut Notes,
-) -> Vec<Interval> {
-    let attempts = &records.attempts;
-    let never = Interval::new(Timestamp::default(), Timestamp::default());
-    let mut held = vec![never; attempts.len()];
-    let mut released: Option<(usize, Timestamp)> = None;
-    for place in 0..jobs.order.len() {
-        let row = jobs.order[place] as usize;
-        let attempt = &attempts[row];
-        let next = jobs.order.get(place + 1).map(|&n| &attempts[n as usize]).filter(|n| same_id(attempt, n));
-        let Some(mut interval) = attempt.held(horizon) else { continue };
-        if attempt.end.is_none() {
-            if let Some(next) = next {
-                // The scheduler cannot run one id twice: the later submission ends the open row.
-                interval.end = next.key.submit.max(interval.start);
-                notes.note("open_row_superseded", attempt.source);
-            } else if !matches!(attempt.state, JobState::Running | JobState::Suspended | JobState::Other) {
+    corrected: FxHashMap<u32, Interval>,
+}
+
+impl HeldIntervals {
+    /// Finds the rows to correct; running rows hold until `horizon`.
+    pub fn new(records: &FleetRecords, jobs: &Jobs, horizon: Timestamp, notes: &mut Notes) -> Self {
+        let mut held = Self { horizon, corrected: FxHashMap::default() };
+        let attempts = &records.attempts;
+        for attempt in attempts {
+            if attempt.start.is_some_and(|start| attempt.end.is_some_and(|end| end < start)) {
+                notes.note("ends_before_start", attempt.source);
+            }
+            let may_run = matches!(attempt.state, JobState::Running | JobState::Suspended | JobState::Other);
+            if attempt.start.is_some() && attempt.end.is_none() && !may_run {
                 notes.note("no_end", attempt.source);
             }
         }
-        if attempt.end.is_some_and(|end| end < interval.start) {
-            notes.note("ends_before_start", attempt.source);
-            continue;
+        for rows in jobs.order.chunk_by(|&a, &b| same_id(&attempts[a as usize], &attempts[b as usize])) {
+            if rows.len() > 1 {
+                held.cut(records, rows, notes);
+            }
         }
-        if let Some((earlier, until)) = released
-            && same_id(&attempts[earlier], attempt)
-            && interval.start < until
-        {
-            notes.note("overlapping_rows", attempt.source);
-            interval.start = until.min(interval.end);
-        }
-        let until = match released {
-            Some((earlier, until)) if same_id(&attempts[earlier], attempt) => until.max(interval.end),
-            _ => interval.end,
-        };
-        released = Some((row, until));
-        if !interval.is_empty() {
-            held[row] = interval;
+        held
+    }
+
+    /// Cuts the rows of one id, in order of submission, so that no two overlap.
+    fn cut(&mut self, records: &FleetRecords, rows: &[u32], notes: &mut Notes) {
+        let mut released: Option<Timestamp> = None;
+        for (place, &row) in rows.iter().enumerate() {
+            let attempt = &records.attempts[row as usize];
+            let Some(whole) = attempt.held(self.horizon) else { continue };
+            let mut interval = whole;
+            if let (None, Some(&next)) = (attempt.end, rows.get(place + 1)) {
+                // The scheduler cannot run one id twice: the later submission ends the open row.
+                notes.note("open_row_superseded", attempt.source);
+                interval.end = records.attempts[next as usize].key.submit.max(interval.start);
+            }
+            if let Some(until) = released
+                && interval.start < until
+            {
+                notes.note("overlapping_rows", attempt.source);
+                interval.start = until.min(interval.end);
+            }
+            released = released.max(Some(interval.end));
+            if interval != whole {
+                self.corrected.insert(row, interval);
+            }
         }
     }
-    held
+
+    /// What the attempt in `row` held; empty when nothing.
+    pub fn of(&self, row: usize, attempt: &Attempt) -> Interval {
+        let corrected = self.corrected.get(&position(row)).copied();
+        let never = Interval::new(self.horizon, self.horizon);
+        corrected.or_else(|| attempt.held(self.horizon)).unwrap_or(never)
+    }
 }
 
 /// While the attempt was eligible and had not started; `None` when never eligible or started at once.

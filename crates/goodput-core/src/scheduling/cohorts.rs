@@ -4,30 +4,66 @@ use rustc_hash::FxHashMap;
 
 use crate::capacity::CapacityTime;
 use crate::records::{Attempt, DeviceUnit, FleetRecords, Symbol};
-use crate::time::{Timestamp, Window};
+use crate::time::Window;
 
 use super::attempts::Jobs;
 use super::notes::Notes;
+use super::placement::Placement;
+use super::waits::Waits;
 use super::{Cohort, CohortKind, HeldAttempt, WaitStatistics};
 
 /// Cohorts of each kind that an attempt belongs to.
 const KINDS: [CohortKind; 3] = [CohortKind::GangSize, CohortKind::Account, CohortKind::Partition];
 
-/// Cohorts by what groups them.
-struct Table<'a> {
+const NONE: u32 = u32::MAX;
+
+/// Gangs of fewer devices than this are looked up in a list, larger ones in a map.
+const SMALL_GANG: usize = 4096;
+
+/// One cohort of each kind: the cohorts of one attempt.
+type Membership = [u32; 3];
+
+/// Cohorts by what groups them. An attempt is looked up many times, so the lists are dense.
+pub(super) struct Table<'a> {
     records: &'a FleetRecords,
-    index: FxHashMap<(CohortKind, u64), usize>,
-    cohorts: Vec<Cohort>,
-    /// Gang size or symbol of each cohort.
-    keys: Vec<(CohortKind, u64)>,
+    small: Vec<u32>,
+    large: FxHashMap<u64, u32>,
+    accounts: Vec<u32>,
+    partitions: Vec<u32>,
+    pub cohorts: Vec<Cohort>,
+    memberships: Vec<Membership>,
+    membership_of: FxHashMap<Membership, u32>,
 }
 
-impl Table<'_> {
-    fn of(&mut self, row: usize) -> [usize; 3] {
+impl<'a> Table<'a> {
+    fn new(records: &'a FleetRecords) -> Self {
+        let symbols = records.symbols.len();
+        Self {
+            records,
+            small: vec![NONE; SMALL_GANG],
+            large: FxHashMap::default(),
+            accounts: vec![NONE; symbols],
+            partitions: vec![NONE; symbols],
+            cohorts: Vec::new(),
+            memberships: Vec::new(),
+            membership_of: FxHashMap::default(),
+        }
+    }
+
+    /// The cohorts of an attempt, one of each kind.
+    fn of(&mut self, row: usize) -> Membership {
         let attempt = &self.records.attempts[row];
         KINDS.map(|kind| {
-            let key = (kind, key(kind, attempt));
-            *self.index.entry(key).or_insert_with(|| {
+            let slot = match kind {
+                CohortKind::Account => &mut self.accounts[attempt.account.index()],
+                CohortKind::Partition => &mut self.partitions[attempt.partition.index()],
+                CohortKind::GangSize => match usize::try_from(attempt.devices) {
+                    Ok(devices) if devices < SMALL_GANG => &mut self.small[devices],
+                    _ => self.large.entry(attempt.devices).or_insert(NONE),
+                },
+            };
+            if *slot == NONE {
+                *slot = u32::try_from(self.cohorts.len()).unwrap_or(NONE);
                 self.cohorts.push(Cohort {
                     kind,
                     label: label(self.records, kind, attempt),
@@ -38,18 +74,32 @@ impl Table<'_> {
                     first_wait: WaitStatistics::default(),
                     total_wait: WaitStatistics::default(),
                 });
-                self.keys.push(key);
-                self.cohorts.len() - 1
-            })
+            }
+            *slot
         })
     }
-}
 
-fn key(kind: CohortKind, attempt: &Attempt) -> u64 {
-    match kind {
-        CohortKind::GangSize => attempt.devices,
-        CohortKind::Account => attempt.account.index() as u64,
-        CohortKind::Partition => attempt.partition.index() as u64,
+    /// The number of the membership of an attempt: few differ, so that lists of waits need not name attempts.
+    pub fn membership(&mut self, row: usize) -> u32 {
+        let membership = self.of(row);
+        *self.membership_of.entry(membership).or_insert_with(|| {
+            self.memberships.push(membership);
+            u32::try_from(self.memberships.len() - 1).unwrap_or(NONE)
+        })
+    }
+
+    /// The cohorts of a membership.
+    pub fn cohorts_of(&self, membership: u32) -> [usize; 3] {
+        self.memberships[membership as usize].map(|cohort| cohort as usize)
+    }
+
+    /// The cohort of gangs of `devices`.
+    fn of_size(&mut self, devices: u64) -> Option<&mut Cohort> {
+        let index = match usize::try_from(devices) {
+            Ok(small) if small < SMALL_GANG => self.small[small],
+            _ => self.large.get(&devices).copied().unwrap_or(NONE),
+        };
+        self.cohorts.get_mut(index as usize)
     }
 }
 
@@ -63,26 +113,14 @@ fn label(records: &FleetRecords, kind: CohortKind, attempt: &Attempt) -> String 
     }
 }
 
-/// A wait, and the attempt in whose cohorts it counts.
-type Wait = (i64, u32);
-
-/// Waits of three kinds. Most jobs have one attempt, whose wait is of all three kinds and is kept once.
-#[derive(Default)]
-struct Waits {
-    only: Vec<Wait>,
-    attempt: Vec<Wait>,
-    first: Vec<Wait>,
-    total: Vec<Wait>,
-}
-
 /// What is needed to group attempts.
 pub(super) struct Grouping<'a> {
     pub records: &'a FleetRecords,
     pub jobs: &'a Jobs,
     pub window: Window,
     pub held: &'a [HeldAttempt],
-    /// Rows that held or waited inside the window.
-    pub rows: &'a [u32],
+    /// Knows the attempts that held or waited inside the window.
+    pub placement: &'a Placement,
     /// Partly held or kept free for the gangs of one size.
     pub partly_held: &'a [(u64, CapacityTime)],
 }
@@ -90,126 +128,37 @@ pub(super) struct Grouping<'a> {
 impl Grouping<'_> {
     /// The cohorts, gang sizes ascending and the rest by what they held.
     pub fn cohorts(&self, notes: &mut Notes) -> Vec<Cohort> {
-        let records = self.records;
-        let mut table = Table { records, index: FxHashMap::default(), cohorts: Vec::new(), keys: Vec::new() };
-        for &row in self.rows {
-            for cohort in table.of(row as usize) {
-                table.cohorts[cohort].attempts += 1;
+        let mut table = Table::new(self.records);
+        for row in (0..self.records.attempts.len()).filter(|&row| self.placement.is_known(row)) {
+            for cohort in table.of(row) {
+                table.cohorts[cohort as usize].attempts += 1;
             }
         }
         for held in self.held {
             let time = CapacityTime::of(held.devices, held.interval.duration_ns());
             for cohort in table.of(held.attempt) {
-                table.cohorts[cohort].held += time;
+                table.cohorts[cohort as usize].held += time;
             }
         }
-        let waits = self.waits(notes);
-        fill(&mut table, &waits.only, &waits.attempt, |cohort| &mut cohort.attempt_wait);
-        fill(&mut table, &waits.only, &waits.first, |cohort| &mut cohort.first_wait);
-        fill(&mut table, &waits.only, &waits.total, |cohort| &mut cohort.total_wait);
+        let waits = Waits::new(self.records, self.jobs, self.window, &mut table, notes);
+        waits.fill(&mut table);
         for &(devices, time) in self.partly_held {
-            if let Some(&cohort) = table.index.get(&(CohortKind::GangSize, devices)) {
-                *table.cohorts[cohort].partly_held.get_or_insert_default() += time;
+            if let Some(cohort) = table.of_size(devices) {
+                *cohort.partly_held.get_or_insert_default() += time;
             }
         }
-        let mut order: Vec<usize> = (0..table.cohorts.len()).collect();
-        order.sort_by_key(|&i| {
-            let (kind, key) = table.keys[i];
-            let size = if kind == CohortKind::GangSize { key } else { 0 };
-            (kind, size, std::cmp::Reverse(table.cohorts[i].held), table.cohorts[i].label.clone())
+        let mut cohorts = table.cohorts;
+        cohorts.sort_by(|a, b| {
+            let size = |cohort: &Cohort| match cohort.kind {
+                CohortKind::GangSize => cohort.label.parse::<f64>().unwrap_or(0.0),
+                _ => 0.0,
+            };
+            a.kind
+                .cmp(&b.kind)
+                .then(size(a).total_cmp(&size(b)))
+                .then(b.held.cmp(&a.held))
+                .then_with(|| a.label.cmp(&b.label))
         });
-        let mut cohorts: Vec<Option<Cohort>> = table.cohorts.into_iter().map(Some).collect();
-        order.into_iter().filter_map(|i| cohorts[i].take()).collect()
-    }
-
-    fn waits(&self, notes: &mut Notes) -> Waits {
-        let mut waits = Waits::default();
-        let started_in =
-            |start: Option<Timestamp>| start.is_some_and(|at| self.window.interval().contains(at));
-        for rows in self.jobs.iter() {
-            let attempts = &self.records.attempts;
-            if attempts[rows[0] as usize].devices == 0 {
-                continue;
-            }
-            let (mut first, mut total, mut last_in_window) = (None, 0, None);
-            for &row in rows {
-                let attempt = &attempts[row as usize];
-                let Some(start) = attempt.start else { continue };
-                if start >= self.window.to() {
-                    break;
-                }
-                let wait = start - attempt.key.submit;
-                if wait < 0 {
-                    if started_in(attempt.start) {
-                        notes.note("negative_wait", attempt.source);
-                    }
-                    continue;
-                }
-                if first.is_none() {
-                    first = Some((start, start - attempts[rows[0] as usize].key.submit, row));
-                }
-                total += wait;
-                if started_in(attempt.start) {
-                    last_in_window = Some(row);
-                    if rows.len() > 1 {
-                        waits.attempt.push((wait, row));
-                    } else {
-                        waits.only.push((wait, row));
-                    }
-                }
-            }
-            if rows.len() > 1 {
-                if let Some((start, wait, row)) = first
-                    && started_in(Some(start))
-                {
-                    waits.first.push((wait, row));
-                }
-                if let Some(row) = last_in_window {
-                    waits.total.push((total, row));
-                }
-            }
-        }
-        for list in [&mut waits.only, &mut waits.attempt, &mut waits.first, &mut waits.total] {
-            list.sort_unstable();
-        }
-        waits
-    }
-}
-
-/// Percentiles of the two sorted lists taken together, cohort by cohort: walking the waits in order, the n-th of a
-/// cohort is found when n of it have passed, so no cohort needs a list of its own.
-fn fill(table: &mut Table<'_>, only: &[Wait], more: &[Wait], field: fn(&mut Cohort) -> &mut WaitStatistics) {
-    for &(_, row) in only.iter().chain(more) {
-        for cohort in table.of(row as usize) {
-            field(&mut table.cohorts[cohort]).count += 1;
-        }
-    }
-    let mut passed = vec![0u64; table.cohorts.len()];
-    let (mut only, mut more) = (only.iter().peekable(), more.iter().peekable());
-    loop {
-        let from_more = match (only.peek(), more.peek()) {
-            (Some(a), Some(b)) => b < a,
-            (None, Some(_)) => true,
-            (Some(_), None) => false,
-            (None, None) => break,
-        };
-        let Some(&(wait, row)) = (if from_more { more.next() } else { only.next() }) else { break };
-        for cohort in table.of(row as usize) {
-            let rank = passed[cohort];
-            passed[cohort] += 1;
-            let statistics = field(&mut table.cohorts[cohort]);
-            let count = u128::from(statistics.count);
-            let at = |share: u128| u128::from(rank) == count * share / 100;
-            if at(50) {
-                statistics.p50_ns = wait;
-            }
-            if at(90) {
-                statistics.p90_ns = wait;
-            }
-            if at(99) {
-                statistics.p99_ns = wait;
-            }
-            statistics.max_ns = wait;
-        }
+        cohorts
     }
 }

@@ -24,8 +24,8 @@ pub(super) struct Waiting {
     pub shape: Shape,
     /// Eligible gangs.
     pub eligible: u64,
-    /// Sum of device-seconds that the eligible gangs ask for, to weigh fragmentation.
-    pub requested: i128,
+    /// Sum of device-minutes that the eligible gangs ask for, to weigh fragmentation.
+    pub requested: i64,
     /// Place in the pool's list of shapes with waiting gangs.
     place: u32,
 }
@@ -75,13 +75,13 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// A gang of shape `number` begins (`+1`) or ceases (`-1`) to wait.
+    /// A gang of shape `number` that asks for `minutes` of run time begins or ceases to wait.
     pub fn change(
         &mut self,
         shapes: &mut Shapes,
         number: u32,
         standing: Standing,
-        requested: i128,
+        minutes: i64,
         begins: bool,
     ) {
         let waiting = &mut shapes.waiting[number as usize];
@@ -96,7 +96,7 @@ impl Demand {
             self.limited += sign * devices;
             return;
         }
-        waiting.requested += i128::from(sign) * requested;
+        waiting.requested += sign * devices.saturating_mul(minutes);
         if begins {
             if waiting.eligible == 0 {
                 waiting.place = u32::try_from(self.active.len()).unwrap_or(u32::MAX);

@@ -6,7 +6,7 @@ use crate::time::{Timestamp, Window};
 /// never counted twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// An attempt ceases to wait.
+    /// An attempt ceases to wait without holding anything.
     WaitEnd,
     /// An attempt releases its devices.
     Release,
@@ -18,25 +18,28 @@ pub(super) enum Kind {
     PartialStart,
     /// A gang is complete.
     Hold,
+    /// An attempt that waited is complete: its wait ends and it holds. One event, since most attempts have it.
+    Start,
     /// An attempt begins to wait.
     WaitStart,
     /// A snapshot, which sees all of the above: an entry of the same list.
     Snapshot,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind::WaitEnd,
     Kind::Release,
     Kind::PartialEnd,
     Kind::Change,
     Kind::PartialStart,
     Kind::Hold,
+    Kind::Start,
     Kind::WaitStart,
     Kind::Snapshot,
 ];
 
 /// Positions take the low bits of a code, the kind the high ones.
-const POSITION_BITS: u32 = 29;
+const POSITION_BITS: u32 = 28;
 
 /// The largest position that an event can name.
 pub(super) const MAX_POSITION: usize = (1 << POSITION_BITS) - 1;

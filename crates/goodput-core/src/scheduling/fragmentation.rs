@@ -20,7 +20,7 @@ pub fn whole_node_fragments(
     free: u64,
     node_devices: u32,
     whole_by_block: &[u32],
-    gangs: impl IntoIterator<Item = (u32, i128)>,
+    gangs: impl IntoIterator<Item = (u32, i64)>,
 ) -> Option<f64> {
     let (mut weighted, mut weights) = (0.0, 0.0);
     for (nodes, weight) in gangs {

@@ -8,7 +8,7 @@ use crate::capacity::CapacityTime;
 use crate::records::{FleetRecords, JobState, NodeSet, NodeStatus, Symbol};
 use crate::time::{Interval, Timestamp, Window};
 
-use super::attempts::waiting_interval;
+use super::attempts::{HeldIntervals, waiting_interval};
 use super::events::{Events, Kind};
 use super::layout::Layout;
 use super::notes::Notes;
@@ -106,11 +106,9 @@ pub(super) struct Input<'a> {
     pub changes: Vec<Change>,
     pub partials: Vec<Partial>,
     pub held: Vec<HeldAttempt>,
-    /// Rows that held or waited inside the window.
-    pub rows: Vec<u32>,
     pub by_state: BTreeMap<JobState, CapacityTime>,
     /// Weight of the gangs submitted in the window, by pool and nodes.
-    pub usual_gangs: BTreeMap<(u32, u32), i128>,
+    pub usual_gangs: BTreeMap<(u32, u32), i64>,
 }
 
 impl<'a> Input<'a> {
@@ -125,7 +123,6 @@ impl<'a> Input<'a> {
             changes: Vec::new(),
             partials: Vec::new(),
             held: Vec::with_capacity(records.attempts.len()),
-            rows: Vec::with_capacity(records.attempts.len()),
             by_state: BTreeMap::new(),
             usual_gangs: BTreeMap::new(),
         }
@@ -136,25 +133,33 @@ impl<'a> Input<'a> {
     }
 
     /// What attempts hold and wait for.
-    pub fn attempts(&mut self, intervals: &[Interval], notes: &mut Notes) {
+    pub fn attempts(&mut self, intervals: &HeldIntervals, notes: &mut Notes) {
         for (row, attempt) in self.records.attempts.iter().enumerate() {
             if attempt.devices == 0 {
                 continue;
             }
             let never = Interval::new(self.window.from(), self.window.from());
-            let held = self.clip(intervals[row]);
+            let held = self.clip(intervals.of(row, attempt));
             let waiting = waiting_interval(attempt, self.horizon).map_or(never, |waiting| self.clip(waiting));
             if held.is_empty() && waiting.is_empty() {
                 continue;
             }
             self.placement.place(self.records, self.layout, row, notes);
-            self.rows.push(u32::try_from(row).unwrap_or(u32::MAX));
             if !waiting.is_empty() {
                 self.events.push(waiting.start, Kind::WaitStart, row);
-                self.events.push(waiting.end, Kind::WaitEnd, row);
+            }
+            match (waiting.is_empty(), held.is_empty()) {
+                (false, false) if waiting.end == held.start => self.events.push(held.start, Kind::Start, row),
+                (wait_is_empty, hold_is_empty) => {
+                    if !wait_is_empty {
+                        self.events.push(waiting.end, Kind::WaitEnd, row);
+                    }
+                    if !hold_is_empty {
+                        self.events.push(held.start, Kind::Hold, row);
+                    }
+                }
             }
             if !held.is_empty() {
-                self.events.push(held.start, Kind::Hold, row);
                 self.events.push(held.end, Kind::Release, row);
                 self.hold(row, held);
             }
@@ -185,7 +190,8 @@ impl<'a> Input<'a> {
             let shape = self.placement.shape(row, part);
             let node_devices = u64::from(self.layout.node_devices(shape.pool));
             if shape.nodes > 0 && shape.devices == u64::from(shape.nodes) * node_devices {
-                let weight = Placement::requested(&self.records.attempts[row]);
+                let devices = i64::try_from(shape.devices).unwrap_or(i64::MAX);
+                let weight = devices.saturating_mul(self.placement.minutes(row));
                 *self.usual_gangs.entry((shape.pool, shape.nodes)).or_default() += weight;
             }
         }

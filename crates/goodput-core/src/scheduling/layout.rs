@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::records::{Attempt, CapacityStep, FleetRecords, NodeSet, SourceRef, Symbol};
 use crate::time::{Interval, Timestamp};
 
+use super::attempts::HeldIntervals;
 use super::notes::Notes;
 use super::{PoolSpec, SchedulingError, SchedulingOptions};
 
@@ -76,7 +77,7 @@ impl Layout {
     pub fn new(
         records: &FleetRecords,
         options: &SchedulingOptions,
-        held: &[Interval],
+        held: &HeldIntervals,
         notes: &mut Notes,
     ) -> Result<Self, SchedulingError> {
         if records.attempts.is_empty() && !records.pool_samples.is_empty() {
@@ -477,7 +478,7 @@ fn choose(
 }
 
 /// The nodes with accelerators: the inventory, else the snapshots, else an even split of the capacity records.
-fn candidates(records: &FleetRecords, held: &[Interval], notes: &mut Notes) -> Vec<Candidate> {
+fn candidates(records: &FleetRecords, held: &HeldIntervals, notes: &mut Notes) -> Vec<Candidate> {
     if records.nodes.iter().any(|node| node.devices > 0) {
         let listed = records.nodes.iter().filter(|node| node.devices > 0);
         let mut seen = vec![false; records.symbols.len()];
@@ -556,16 +557,16 @@ fn inferred_sizes(records: &FleetRecords) -> Vec<(Symbol, u32)> {
 }
 
 /// The partition whose jobs held each node longest.
-fn inferred_partitions(records: &FleetRecords, held: &[Interval]) -> FxHashMap<Symbol, Symbol> {
+fn inferred_partitions(records: &FleetRecords, held: &HeldIntervals) -> FxHashMap<Symbol, Symbol> {
     let mut time: FxHashMap<(Symbol, Symbol), i128> = FxHashMap::default();
-    for (attempt, interval) in records.attempts.iter().zip(held).filter(|(_, interval)| !interval.is_empty())
-    {
+    for (row, attempt) in records.attempts.iter().enumerate() {
+        let ns = held.of(row, attempt).duration_ns();
         for node in records.node_set(attempt.nodes) {
-            *time.entry((*node, attempt.partition)).or_default() += i128::from(interval.duration_ns());
+            *time.entry((*node, attempt.partition)).or_default() += i128::from(ns);
         }
     }
     let mut best: FxHashMap<Symbol, (i128, Symbol)> = FxHashMap::default();
-    for ((node, partition), ns) in time {
+    for ((node, partition), ns) in time.into_iter().filter(|&(_, ns)| ns > 0) {
         let slot = best.entry(node).or_insert((ns, partition));
         if (ns, partition) > *slot {
             *slot = (ns, partition);

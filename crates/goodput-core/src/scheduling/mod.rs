@@ -18,6 +18,7 @@ mod series;
 mod snapshots;
 mod sweep;
 mod unheld;
+mod waits;
 
 use std::collections::BTreeMap;
 

@@ -2,16 +2,27 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::records::{Attempt, FleetRecords};
+use crate::records::{Attempt, FleetRecords, NodeSet, Symbol, WaitReason};
 use crate::time::NS_PER_SECOND;
 
-use super::demand::{Shape, Shapes};
-use super::layout::Layout;
+use super::demand::{Shape, Shapes, Standing};
+use super::layout::{Layout, Share};
 use super::notes::Notes;
 
 const NOWHERE: u32 = u32::MAX;
 /// The other bits are a position in `several`.
 const SEVERAL: u32 = 1 << 31;
+
+/// What the sweep needs to know of an attempt, small because it visits attempts in the order of time, not of records.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    number: u32,
+    nodes: NodeSet,
+    minutes: u16,
+    standing: Standing,
+    placed: bool,
+    waiting: bool,
+}
 
 /// A member of an incomplete gang.
 #[derive(Debug, Clone, Copy)]
@@ -28,10 +39,8 @@ pub(super) struct Partial {
 #[derive(Debug, Default)]
 pub(super) struct Placement {
     pub shapes: Shapes,
-    number: Vec<u32>,
+    rows: Vec<Row>,
     several: Vec<Vec<u32>>,
-    placed: Vec<bool>,
-    waiting: Vec<bool>,
     /// Devices and nodes already assigned to incomplete gangs, by attempt and pool.
     assigned: FxHashMap<(u32, u32), (u64, u32)>,
 }
@@ -39,12 +48,15 @@ pub(super) struct Placement {
 impl Placement {
     /// For `attempts` attempts, none of them placed yet.
     pub fn new(attempts: usize) -> Self {
-        Self {
-            number: vec![NOWHERE; attempts],
-            placed: vec![false; attempts],
-            waiting: vec![false; attempts],
-            ..Self::default()
-        }
+        let row = Row {
+            number: NOWHERE,
+            nodes: NodeSet::NONE,
+            minutes: 1,
+            standing: Standing::Eligible,
+            placed: false,
+            waiting: false,
+        };
+        Self { rows: vec![row; attempts], ..Self::default() }
     }
 
     /// Places one attempt.
@@ -53,36 +65,35 @@ impl Placement {
         let names = records.node_set(attempt.nodes);
         let shares = layout.shares(records, attempt, notes);
         let shares = shares.as_slice();
-        let mut numbers = shares.iter().map(|share| {
+        let number = if let [share] = shares {
             // A record without a count of nodes may still list them.
-            let nodes = if share.nodes == 0 && shares.len() == 1 {
-                names.len() as u64
-            } else {
-                u64::from(share.nodes)
-            };
-            let nodes = u32::try_from(nodes).unwrap_or(u32::MAX);
+            let listed = u32::try_from(names.len()).unwrap_or(u32::MAX);
+            let nodes = if share.nodes == 0 { listed } else { share.nodes };
             self.shapes.number(Shape { pool: share.pool, devices: share.devices, nodes })
-        });
-        if let ([_], Some(number)) = (shares, numbers.next()) {
-            self.number[row] = number;
         } else {
-            let several = shares
-                .iter()
-                .map(|s| self.shapes.number(Shape { pool: s.pool, devices: s.devices, nodes: s.nodes }))
-                .collect();
-            self.number[row] = SEVERAL | u32::try_from(self.several.len()).unwrap_or(0);
-            self.several.push(several);
-        }
-        self.placed[row] = self.nodes_known(layout, attempt, names, notes);
+            let number =
+                |s: &Share| self.shapes.number(Shape { pool: s.pool, devices: s.devices, nodes: s.nodes });
+            self.several.push(shares.iter().map(number).collect());
+            SEVERAL | u32::try_from(self.several.len() - 1).unwrap_or(0)
+        };
+        let minutes =
+            attempt.time_limit_ns.map_or(1, |ns| ns / (60 * NS_PER_SECOND)).clamp(1, i64::from(u16::MAX));
+        self.rows[row] = Row {
+            number,
+            nodes: attempt.nodes,
+            minutes: u16::try_from(minutes).unwrap_or(1),
+            standing: match attempt.wait_reason {
+                WaitReason::Limit => Standing::Limited,
+                // The reason is the last one: an attempt that started was eligible before.
+                WaitReason::NotEligible if attempt.start.is_none() => Standing::NotEligible,
+                _ => Standing::Eligible,
+            },
+            placed: self.nodes_known(layout, attempt, names, notes),
+            waiting: false,
+        };
     }
 
-    fn nodes_known(
-        &self,
-        layout: &Layout,
-        attempt: &Attempt,
-        names: &[crate::records::Symbol],
-        notes: &mut Notes,
-    ) -> bool {
+    fn nodes_known(&self, layout: &Layout, attempt: &Attempt, names: &[Symbol], notes: &mut Notes) -> bool {
         if names.is_empty() || attempt.start.is_none() {
             return false;
         }
@@ -101,27 +112,27 @@ impl Placement {
 
     /// Whether the attempt lies anywhere.
     pub fn is_known(&self, row: usize) -> bool {
-        self.number[row] != NOWHERE
+        self.rows[row].number != NOWHERE
     }
 
     /// Whether it is known which devices of which nodes the attempt holds.
     pub fn is_placed(&self, row: usize) -> bool {
-        self.placed[row]
+        self.rows[row].placed
     }
 
     /// Whether the attempt waits now.
     pub fn is_waiting(&self, row: usize) -> bool {
-        self.waiting[row]
+        self.rows[row].waiting
     }
 
     /// Notes that the attempt begins or ceases to wait.
     pub fn set_waiting(&mut self, row: usize, waits: bool) {
-        self.waiting[row] = waits;
+        self.rows[row].waiting = waits;
     }
 
     /// In how many pools the attempt lies.
     pub fn parts(&self, row: usize) -> usize {
-        match self.number[row] {
+        match self.rows[row].number {
             NOWHERE => 0,
             number if number & SEVERAL != 0 => self.several[(number & !SEVERAL) as usize].len(),
             _ => 1,
@@ -130,7 +141,7 @@ impl Placement {
 
     /// The number of the shape of one part.
     pub fn part(&self, row: usize, part: usize) -> u32 {
-        match self.number[row] {
+        match self.rows[row].number {
             number if number & SEVERAL != 0 => self.several[(number & !SEVERAL) as usize][part],
             number => number,
         }
@@ -167,10 +178,19 @@ impl Placement {
         }
     }
 
-    /// Device-seconds that the attempt asks for; devices alone when it names no limit.
-    pub fn requested(attempt: &Attempt) -> i128 {
-        let seconds = attempt.time_limit_ns.map_or(1, |ns| (ns / NS_PER_SECOND).max(1));
-        i128::from(attempt.devices) * i128::from(seconds)
+    /// The requested run time in minutes, one when the attempt names no limit.
+    pub fn minutes(&self, row: usize) -> i64 {
+        i64::from(self.rows[row].minutes)
+    }
+
+    /// The node list of the attempt.
+    pub fn nodes(&self, row: usize) -> NodeSet {
+        self.rows[row].nodes
+    }
+
+    /// How the attempt stands in the queue by its own record.
+    pub fn standing(&self, row: usize) -> Standing {
+        self.rows[row].standing
     }
 }
 

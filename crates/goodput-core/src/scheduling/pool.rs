@@ -168,7 +168,7 @@ pub(super) struct PoolState {
     /// Devices of a node, by which most nodes of the pool are built; zero without nodes.
     node_devices: u32,
     /// Whole-node gangs submitted in the window: nodes and weight, for times without a queue.
-    pub usual_gangs: Vec<(u32, i128)>,
+    pub usual_gangs: Vec<(u32, i64)>,
     /// Whether where devices were free was known throughout.
     pub shape_known: bool,
     pub rates: Rates,

@@ -114,6 +114,10 @@ impl<'a> Sweep<'a> {
             match kind {
                 Kind::Change | Kind::Snapshot => self.change(changes[position]),
                 Kind::Hold => self.hold(position, true),
+                Kind::Start => {
+                    self.wait(position, false);
+                    self.hold(position, true);
+                }
                 Kind::Release => self.hold(position, false),
                 Kind::WaitStart => self.wait(position, true),
                 Kind::WaitEnd => self.wait(position, false),
@@ -206,28 +210,29 @@ impl<'a> Sweep<'a> {
 
     fn hold(&mut self, row: usize, begins: bool) {
         let sign = if begins { 1 } else { -1 };
+        let mut devices = 0;
         for part in 0..self.placement.parts(row) {
             let shape = self.placement.shape(row, part);
+            devices += shape.devices;
             self.touch(shape.pool);
-            let devices = sign * i64::try_from(shape.devices).unwrap_or(i64::MAX);
+            let change = sign * i64::try_from(shape.devices).unwrap_or(i64::MAX);
             let pool = &mut self.pools[shape.pool as usize];
-            pool.held += devices;
+            pool.held += change;
             if !self.placement.is_placed(row) {
-                pool.unplaced += devices;
+                pool.unplaced += change;
             }
         }
         if !self.placement.is_placed(row) {
             return;
         }
-        let attempt = &self.records.attempts[row];
-        let names = self.records.node_set(attempt.nodes);
-        let per_node = u32::try_from(attempt.devices / names.len().max(1) as u64).unwrap_or(u32::MAX);
+        let names = self.records.node_set(self.placement.nodes(row));
+        let per_node = u32::try_from(devices / names.len().max(1) as u64).unwrap_or(u32::MAX);
         for name in names {
             if let Some(node) = self.layout.node(*name) {
                 self.occupy(node, per_node, begins);
                 let state = &self.nodes[node as usize];
                 if begins && state.allocated > state.devices {
-                    self.notes.note("devices_oversubscribed", attempt.source);
+                    self.notes.note("devices_oversubscribed", self.records.attempts[row].source);
                 }
             }
         }
@@ -244,7 +249,8 @@ impl<'a> Sweep<'a> {
     }
 
     fn wait(&mut self, row: usize, begins: bool) {
-        if let Some(slot) = self.waiting_of_job.get_mut(self.records.attempts[row].key.job.index()) {
+        if !self.waiting_of_job.is_empty() {
+            let slot = &mut self.waiting_of_job[self.records.attempts[row].key.job.index()];
             if begins {
                 *slot = u32::try_from(row).unwrap_or(NOBODY);
             } else if *slot as usize == row {
@@ -257,32 +263,23 @@ impl<'a> Sweep<'a> {
     }
 
     fn standing_of(&self, row: usize) -> Standing {
-        if let Some(sampled) = self.standing.get(row).copied().flatten() {
-            return sampled;
-        }
-        let attempt = &self.records.attempts[row];
-        match attempt.wait_reason {
-            WaitReason::Limit => Standing::Limited,
-            // The reason is the last one: an attempt that started was eligible before.
-            WaitReason::NotEligible if attempt.start.is_none() => Standing::NotEligible,
-            _ => Standing::Eligible,
-        }
+        self.standing.get(row).copied().flatten().unwrap_or_else(|| self.placement.standing(row))
     }
 
     fn change_demand(&mut self, row: usize, standing: Standing, begins: bool) {
-        let requested = Placement::requested(&self.records.attempts[row]);
+        let minutes = self.placement.minutes(row);
         for part in 0..self.placement.parts(row) {
             if let Some(number) = self.placement.asked(row, part) {
-                self.ask(number, standing, requested, begins);
+                self.ask(number, standing, minutes, begins);
             }
         }
     }
 
-    fn ask(&mut self, number: u32, standing: Standing, requested: i128, begins: bool) {
+    fn ask(&mut self, number: u32, standing: Standing, minutes: i64, begins: bool) {
         let pool = self.placement.shapes.waiting[number as usize].shape.pool;
         self.touch(pool);
         let demand = &mut self.pools[pool as usize].demand;
-        demand.change(&mut self.placement.shapes, number, standing, requested, begins);
+        demand.change(&mut self.placement.shapes, number, standing, minutes, begins);
     }
 
     /// A member of an incomplete gang takes devices: they are no longer free, and the gang asks for fewer.
