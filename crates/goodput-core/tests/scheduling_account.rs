@@ -1,4 +1,5 @@
 //! The scheduling account on small fleets whose right answer is plain.
+#![allow(clippy::unwrap_used)]
 
 mod scheduling_fleet;
 
