@@ -3,7 +3,7 @@
 //! The logs are read here by a few lines of their own, so that the accounting is tested apart from the
 //! readers.
 
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::cast_possible_wrap, missing_docs)]
 
 use std::path::{Path, PathBuf};
 

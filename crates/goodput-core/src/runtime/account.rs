@@ -104,7 +104,7 @@ pub struct RuntimeAccount {
     pub fault_free_step_ns: Option<i64>,
     /// Steps.
     pub steps: StepCounts,
-    /// Durations of retained steady steps.
+    /// Durations of retained steady steps, input wait excluded; of a record of several steps their mean.
     pub step_times: StepTimes,
     /// Times between the held intervals: queue wait, beside the product.
     pub queue_wait_ns: i64,

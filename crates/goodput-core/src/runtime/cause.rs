@@ -28,13 +28,12 @@ impl Cause {
         }
     }
 
-    /// Where the steps are charged that the start discarded: an eviction or a planned change pays for
-    /// the work it lost; everything else is rework.
+    /// Where the steps are charged that the start discarded: an eviction pays for the work that it
+    /// lost; everything else is rework.
     pub(super) fn lost_work(self) -> Pattern {
         match self {
-            Self::Launch | Self::Failure => Pattern::Rework,
             Self::Preemption => Pattern::Preemption,
-            Self::Reconfiguration => Pattern::Reconfiguration,
+            Self::Launch | Self::Failure | Self::Reconfiguration => Pattern::Rework,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::time::{Interval, Timestamp, Window};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Reading {
     /// Held time in nanoseconds, whatever the number of devices.
-    pub time_ns: i64,
+    pub time_ns: i128,
     /// Device-nanoseconds of the active devices.
     pub active: i128,
     /// Device-nanoseconds of active and spare devices.
@@ -68,14 +68,14 @@ impl HeldClock {
         let mut changes = sizes.into_iter().peekable();
         for (lane, interval) in held.iter().enumerate() {
             let inside = window.clip(interval.interval);
+            if inside.is_empty() {
+                continue;
+            }
             let mut size =
                 Size { active: interval.devices, standby: 0, total: total_known.then_some(interval.devices) };
             while changes.next_if(|&(at, _)| at < interval.interval.start).is_some() {}
             while let Some((_, change)) = changes.next_if(|&(at, _)| at <= inside.start) {
                 size.change(change);
-            }
-            if inside.is_empty() {
-                continue;
             }
             clock.push(inside.start, size, Some(lane));
             while let Some((at, change)) = changes.next_if(|&(at, _)| at < inside.end) {
@@ -101,11 +101,16 @@ impl HeldClock {
         }
         let ns = at - knot.at;
         Reading {
-            time_ns: knot.before.time_ns + ns,
+            time_ns: knot.before.time_ns + i128::from(ns),
             active: knot.before.active + CapacityTime::of(knot.active, ns).device_ns(),
             held: knot.before.held
                 + CapacityTime::of(knot.active.saturating_add(knot.standby), ns).device_ns(),
         }
+    }
+
+    /// Everything held, as time, in nanoseconds.
+    pub(super) fn total_time_ns(&self) -> i64 {
+        i64::try_from(self.total().time_ns).unwrap_or(i64::MAX)
     }
 
     /// Everything held.
@@ -199,7 +204,7 @@ mod tests {
         let s = 1_000_000_000;
         assert_eq!(
             clock.read(at(30)),
-            Reading { time_ns: 20 * s, active: 140 * i128::from(s), held: 160 * i128::from(s) }
+            Reading { time_ns: 20 * i128::from(s), active: 140 * i128::from(s), held: 160 * i128::from(s) }
         );
         // 10 x 8 + 20 x 8, then 10 x 4 + 40 x 3: a new allocation starts without spares.
         assert_eq!(clock.total().held, (240 + 160) * i128::from(s));

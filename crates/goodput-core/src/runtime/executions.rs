@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::HeldInterval;
 use super::declared::{Declared, DeclaredPhases};
 use super::log_order::{Entry, LogOrder};
-use super::retention::{Laid, Numbers, Retention};
+use super::retention::{Laid, Retention};
 use crate::records::{Commits, Event, EventKind, Phase, Step, StopCause, Timeline};
 use crate::time::{Interval, Timestamp};
 
@@ -84,21 +84,23 @@ pub(super) struct Executions {
 }
 
 /// Reads the log once, in order.
-pub(super) fn divide(
-    timeline: &Timeline,
-    order: &LogOrder<'_>,
-    held: &[HeldInterval],
+pub(super) fn divide<'a>(
+    timeline: &'a Timeline,
+    order: &LogOrder<'a>,
+    held: &'a [HeldInterval],
     devices: u64,
 ) -> Executions {
     let mut reader = Reader {
         timeline,
         held,
         out: Executions { gaps: vec![Gap::default()], ..Executions::default() },
-        retention: Retention::default(),
+        retention: Retention::new(&timeline.steps),
         previous: None,
         held_at: 0,
+        held_of_step: 0,
         devices,
         open: None,
+        restored: None,
         half_step_ns: None,
     };
     reader.out.laid.reserve_exact(timeline.steps.len());
@@ -115,14 +117,18 @@ struct Reader<'a> {
     timeline: &'a Timeline,
     held: &'a [HeldInterval],
     out: Executions,
-    retention: Retention,
+    retention: Retention<'a>,
     previous: Option<&'a Step>,
     /// Held interval of the last entry.
     held_at: usize,
+    /// Held interval of the last step.
+    held_of_step: usize,
     /// Active devices now.
     devices: u64,
     /// A phase whose end the log never gives.
     open: Option<Declared>,
+    /// The step that the state holds which relaunched processes read back.
+    restored: Option<u64>,
     half_step_ns: Option<i64>,
 }
 
@@ -133,12 +139,16 @@ impl<'a> Reader<'a> {
             self.out.duplicates += 1;
             return;
         }
-        let held_before = self.held_at;
         self.enter_held(step.start);
-        let released = held_before != self.held_at
-            && self.held[held_before].interval.end < self.held[self.held_at].interval.start;
+        let (allocation, next) = (self.held.get(self.held_of_step), self.held.get(self.held_at));
+        let (released, resized) = match (allocation, next) {
+            (Some(old), Some(new)) if self.held_of_step != self.held_at => {
+                (old.interval.end < new.interval.start, old.devices != new.devices)
+            }
+            _ => (false, false),
+        };
         let goes_back = self.previous.is_some_and(|p| step.index < last_number(p).saturating_add(1));
-        let starts = self.previous.is_none() || !quiet || goes_back || released;
+        let starts = self.previous.is_none() || !quiet || goes_back || released || resized;
         self.close_open_phase((!starts).then_some(step.start));
         if starts {
             self.start_execution(step, released);
@@ -146,7 +156,6 @@ impl<'a> Reader<'a> {
             // What lay between two steps of one execution is settled by the declared phases alone.
             self.gap().declared_from = None;
         }
-        self.retention.executed(self.out.laid.len(), Numbers { first: step.index, count: step.count.max(1) });
         self.out.laid.push(Laid {
             position: u32::try_from(position).unwrap_or(u32::MAX),
             discarded: 0,
@@ -155,7 +164,9 @@ impl<'a> Reader<'a> {
             end_ns: 0,
             net_ns: 0,
         });
+        self.retention.executed(&self.out.laid);
         self.previous = Some(step);
+        self.held_of_step = self.held_at;
         self.out.logged_end = None;
         if let Some(execution) = self.out.executions.last_mut() {
             execution.steps.end = self.out.laid.len();
@@ -174,10 +185,9 @@ impl<'a> Reader<'a> {
     }
 
     fn start_execution(&mut self, step: &Step, released: bool) {
-        let from_storage = released
-            || self.out.evidence[self.out.gaps.last().map_or(0..0, |g| g.evidence.clone())]
-                .iter()
-                .any(|e| matches!(e.sign, Sign::Launched | Sign::Restored));
+        let from_storage =
+            released || self.signs().iter().any(|e| matches!(e.sign, Sign::Launched | Sign::Restored));
+        self.restored = None;
         let start = self.out.executions.len();
         if start > 0 {
             self.retention.resumed(start, step.index, from_storage, &mut self.out.laid);
@@ -194,15 +204,22 @@ impl<'a> Reader<'a> {
 
     fn event(&mut self, event: &Event, epoch: u32) {
         let at = event.interval.start;
-        let quiet = self.gap().evidence.is_empty();
-        self.close_open_phase(quiet.then_some(at));
+        let begins_anew = match event.kind {
+            EventKind::Launch | EventKind::Restored { .. } => true,
+            EventKind::Phase { phase, .. } => matches!(phase, Phase::Launch | Phase::CheckpointLoad),
+            _ => false,
+        };
+        self.close_open_phase((!begins_anew).then_some(at));
         self.enter_held(at);
         match event.kind {
             EventKind::Launch => self.sign(at, Sign::Launched, event.line),
-            EventKind::Restored { .. } => self.sign(at, Sign::Restored, event.line),
+            EventKind::Restored { step } => {
+                self.sign(at, Sign::Restored, event.line);
+                self.restored = step.filter(|_| self.relaunched());
+            }
             EventKind::Stopped { cause } => {
                 if cause == StopCause::Finished {
-                    self.retention.finished();
+                    self.retention.finished(&self.out.laid);
                 }
                 self.sign(at, Sign::Stopped(cause), event.line);
                 self.out.logged_end = Some(at);
@@ -215,7 +232,7 @@ impl<'a> Reader<'a> {
                 }
             }
             EventKind::Standby { devices } => self.out.sizes.push((at, SizeChange::Standby(devices))),
-            EventKind::Committed { step } => self.retention.committed(step),
+            EventKind::Committed { step } => self.retention.committed(step, &self.out.laid),
             EventKind::SaveStarted { .. } => {}
             EventKind::LoggingCost => self.out.logging.push(event.interval),
             EventKind::Phase { phase, .. } => self.phase(event, phase, epoch),
@@ -277,8 +294,22 @@ impl<'a> Reader<'a> {
         &mut self.out.gaps[last]
     }
 
+    /// Signs of the gap that is being read.
+    fn signs(&self) -> &[Evidence] {
+        &self.out.evidence[self.out.gaps.last().map_or(0..0, |gap| gap.evidence.clone())]
+    }
+
+    fn relaunched(&self) -> bool {
+        self.signs().iter().any(|e| e.sign == Sign::Launched)
+    }
+
     fn finish(mut self) -> Executions {
         self.close_open_phase(None);
+        // A relaunch that has read its state back and not stepped yet has discarded what lies beyond.
+        if let Some(step) = self.restored {
+            let start = self.out.executions.len();
+            self.retention.resumed(start, step.saturating_add(1), true, &mut self.out.laid);
+        }
         if self.timeline.commits == Commits::Recorded {
             self.retention.settle_pending(&mut self.out.laid);
         }
@@ -292,7 +323,7 @@ pub(super) fn last_number(step: &Step) -> u64 {
 }
 
 /// The median spacing of consecutive steps, from a sample of the log.
-fn typical_spacing_ns(steps: &[Step]) -> i64 {
+pub(super) fn typical_spacing_ns(steps: &[Step]) -> i64 {
     const SAMPLE: usize = 1023;
     // Odd, so that two writers in turn are not sampled in step.
     let stride = (steps.len() / SAMPLE) | 1;

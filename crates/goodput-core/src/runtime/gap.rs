@@ -2,10 +2,11 @@
 
 use super::cause::{Cause, Released, of_stop};
 use super::executions::{Evidence, Sign};
+use super::pace::scale;
 use super::{HeldInterval, RuntimeOptions, Use};
 use crate::pattern::Pattern;
-use crate::records::StopCause;
-use crate::time::Timestamp;
+use crate::records::{SourceRef, StopCause};
+use crate::time::{Interval, Timestamp};
 
 const EVER: Timestamp = Timestamp::from_nanos(i64::MAX);
 
@@ -16,8 +17,8 @@ pub(super) struct Between<'a> {
     pub from: Option<Timestamp>,
     /// Start of the first step after; `None` after the last step of the log.
     pub to: Option<Timestamp>,
-    /// Line of the last step before.
-    pub from_line: u32,
+    /// The last step before.
+    pub last: SourceRef,
     /// Signs of stops and starts, in order.
     pub evidence: &'a [Evidence],
     /// The held intervals, of which those that end at or before `from` may be left out.
@@ -35,7 +36,7 @@ pub(super) struct Between<'a> {
 pub(super) struct Stretch {
     pub until: Timestamp,
     pub used_for: Use,
-    pub line: u32,
+    pub source: SourceRef,
 }
 
 /// A gap, told.
@@ -63,7 +64,7 @@ enum Turn {
 struct At {
     at: Timestamp,
     turn: Turn,
-    line: u32,
+    source: SourceRef,
 }
 
 /// Tells one gap.
@@ -91,11 +92,11 @@ pub(super) fn tell(gap: &Between<'_>, options: &RuntimeOptions) -> Story {
         let idle = rest.iter().position(|t| gap.is_start(t)).unwrap_or(rest.len());
         let (resting, starting) = rest.split_at(idle);
         teller.rest(resting, starting.first().map(|t| t.at).or(gap.to));
-        let started = starting.iter().position(|t| !gap.is_start(t)).unwrap_or(starting.len());
+        let started = starting.iter().position(|t| !goes_on_starting(t)).unwrap_or(starting.len());
         let (starts, after) = starting.split_at(started);
         if let Some(first) = starts.first() {
             let until = after.first().map(|t| t.at).or(gap.to).unwrap_or(EVER);
-            teller.paint(until, teller.cause.restart(), first.line);
+            teller.paint(until, teller.cause.restart(), Some(first.source));
         }
         if after.is_empty() {
             break;
@@ -111,19 +112,26 @@ impl Between<'_> {
         let from = self.from.unwrap_or(Timestamp::from_nanos(i64::MIN));
         let to = self.to.unwrap_or(EVER);
         let mut turns: Vec<At> = Vec::new();
-        for held in self.held {
-            if held.interval.start >= to {
+        // The allocation of the last step is released in this gap even if the step ran up to it.
+        let running = self.held.partition_point(|h| h.interval.start < from).saturating_sub(1);
+        for held in self.held.get(running..).unwrap_or_default() {
+            let Interval { start, end } = held.interval;
+            if start >= to {
                 break;
             }
-            if held.interval.start > from {
-                turns.push(At { at: held.interval.start, turn: Turn::Gained, line: held.source.line });
+            if start >= from {
+                turns.push(At { at: start, turn: Turn::Gained, source: held.source });
             }
-            if held.interval.end > from && held.interval.end <= to && held.interval.end < EVER {
+            if end <= to && end < EVER {
                 let released = Turn::Released(Released::of(held.ended_by));
-                turns.push(At { at: held.interval.end, turn: released, line: held.source.line });
+                turns.push(At { at: end.max(from), turn: released, source: held.source });
             }
         }
-        turns.extend(self.evidence.iter().map(|e| At { at: e.at, turn: Turn::Log(e.sign), line: e.line }));
+        turns.extend(self.evidence.iter().map(|e| At {
+            at: e.at.max(from),
+            turn: Turn::Log(e.sign),
+            source: SourceRef { line: e.line, ..self.last },
+        }));
         // At one instant: the log's stop, then the release, then a new allocation, then a start.
         turns.sort_by_key(|t| {
             let rank = match t.turn {
@@ -148,6 +156,11 @@ impl Between<'_> {
     }
 }
 
+/// Whether a start that is under way goes on.
+fn goes_on_starting(turn: &At) -> bool {
+    matches!(turn.turn, Turn::Log(Sign::Launched | Sign::Restored | Sign::Reconfigured))
+}
+
 struct Teller<'a> {
     gap: &'a Between<'a>,
     options: &'a RuntimeOptions,
@@ -157,11 +170,11 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn paint(&mut self, until: Timestamp, pattern: Pattern, line: u32) {
-        // A silence has no line of its own: it follows the last step.
-        let line = if line == 0 { self.gap.from_line } else { line };
+    fn paint(&mut self, until: Timestamp, pattern: Pattern, source: Option<SourceRef>) {
         if until != self.at {
-            self.story.stretches.push(Stretch { until, used_for: Use::Lost(pattern), line });
+            // A silence has no record of its own: it follows the last step.
+            let source = source.unwrap_or(self.gap.last);
+            self.story.stretches.push(Stretch { until, used_for: Use::Lost(pattern), source });
             self.at = until;
         }
     }
@@ -181,7 +194,7 @@ impl Teller<'_> {
         if let Some(start) = start {
             let unknown = self.gap.mid_run && !ran;
             let pattern = if unknown { Pattern::RuntimeUnsettled } else { self.cause.restart() };
-            self.paint(start, pattern, turns.last().map_or(0, |t| t.line));
+            self.paint(start, pattern, turns.last().map(|t| t.source));
         }
     }
 
@@ -197,22 +210,27 @@ impl Teller<'_> {
             }
             self.story.causes.push((struck, self.cause));
         }
-        let line = ending.first().map_or(0, |t| t.line);
         if later.is_empty() {
-            self.paint(start, self.cause.restart(), line);
-            return;
+            self.paint(start, self.cause.restart(), source_of(ending));
+        } else if self.cause == Cause::Launch && self.gap.from.is_some() {
+            self.wind_down(ending);
+        } else {
+            let released = ending.iter().rev().find(|t| matches!(t.turn, Turn::Released(_)));
+            let until = released.map_or(later[0].at, |t| t.at);
+            self.paint(until, self.cause.restart(), source_of(ending));
         }
-        let released = ending.iter().rev().find(|t| matches!(t.turn, Turn::Released(_)));
-        let until = released.map_or(later[0].at, |t| t.at);
-        let pattern = match self.cause {
-            Cause::Launch if self.gap.from.is_some() => self.after_execution(self.at, until),
-            cause => cause.restart(),
-        };
-        self.paint(until, pattern, line);
     }
 
     /// The log tells of no later start.
     fn final_stop(&mut self, ending: &[At]) {
+        if ending.iter().any(names_cause) {
+            self.story.causes.push((self.at, of_stop(signs(ending), release(ending), false)));
+        }
+        self.wind_down(ending);
+    }
+
+    /// From the last step to the release of an allocation that nothing started in again.
+    fn wind_down(&mut self, ending: &[At]) {
         let released = ending.iter().find(|t| matches!(t.turn, Turn::Released(_)));
         let until = released.map_or(EVER, |t| t.at);
         let stop = ending.iter().find_map(|t| match t.turn {
@@ -220,14 +238,13 @@ impl Teller<'_> {
             _ => None,
         });
         let cause = of_stop(signs(ending), release(ending), false);
-        let struck = self.at;
         match stop {
             Some((at, StopCause::Preempted | StopCause::Reconfiguration)) => {
-                self.paint(until, cause.restart(), at.line);
+                self.paint(until, cause.restart(), Some(at.source));
             }
             Some((at, stop)) => {
                 let after = self.after_execution(at.at, until);
-                let usual = super::pace::scale(self.gap.fault_free_ns, self.options.silence_multiple);
+                let usual = scale(self.gap.fault_free_ns, self.options.silence_multiple);
                 let before = if at.at - self.at <= usual {
                     after
                 } else if stop == StopCause::Fault {
@@ -235,8 +252,8 @@ impl Teller<'_> {
                 } else {
                     Pattern::RuntimeUnsettled
                 };
-                self.paint(at.at.min(until), before, at.line);
-                self.paint(until, after, at.line);
+                self.paint(at.at.min(until), before, Some(at.source));
+                self.paint(until, after, Some(at.source));
             }
             None => {
                 let ended = released.is_some_and(|r| {
@@ -248,12 +265,8 @@ impl Teller<'_> {
                     Cause::Preemption => Pattern::Preemption,
                     _ => Pattern::Teardown,
                 };
-                self.paint(until, pattern, line_of(ending));
+                self.paint(until, pattern, None);
             }
-        }
-        let named = ending.iter().any(names_cause);
-        if named {
-            self.story.causes.push((struck, cause));
         }
     }
 
@@ -266,28 +279,26 @@ impl Teller<'_> {
     /// Allocations gained later. One that ended without a line in the log is unsettled, unless the
     /// scheduler says that it failed or was taken away before a start that follows.
     fn later_allocations(&mut self, turns: &[At], starts: bool) {
-        for (i, turn) in turns.iter().enumerate() {
+        for turn in turns {
             let pattern = match turn.turn {
-                Turn::Released(released) => match released.cause() {
-                    Some(cause) if starts && self.gap.from.is_some() => {
-                        let pattern = self.cause.restart();
+                Turn::Released(released) => {
+                    let cause = released.cause().filter(|_| starts);
+                    let known = cause.is_some() && self.gap.from.is_some();
+                    let pattern = if known { self.cause.restart() } else { Pattern::RuntimeUnsettled };
+                    if let Some(cause) = cause {
                         self.cause = cause;
                         self.story.causes.push((turn.at, cause));
-                        pattern
                     }
-                    _ => Pattern::RuntimeUnsettled,
-                },
+                    pattern
+                }
                 // Not held.
                 Turn::Gained => Pattern::RuntimeUnsettled,
                 Turn::Log(_) => self.cause.restart(),
             };
-            self.paint(turn.at, pattern, turn.line);
-            if !starts && i + 1 == turns.len() {
-                self.paint(EVER, Pattern::RuntimeUnsettled, turn.line);
-            }
+            self.paint(turn.at, pattern, Some(turn.source));
         }
         if !starts {
-            self.paint(EVER, Pattern::RuntimeUnsettled, 0);
+            self.paint(EVER, Pattern::RuntimeUnsettled, source_of(turns));
         }
     }
 }
@@ -306,8 +317,8 @@ fn release(turns: &[At]) -> Option<Released> {
     })
 }
 
-fn line_of(turns: &[At]) -> u32 {
-    turns.first().map_or(0, |t| t.line)
+fn source_of(turns: &[At]) -> Option<SourceRef> {
+    turns.first().map(|t| t.source)
 }
 
 /// Whether a turn says why execution stopped, beyond that it did.

@@ -63,6 +63,12 @@ fn last_evidence(timeline: &Timeline, executions: &Executions, first: Timestamp)
     step.into_iter().chain(event).fold(first, Timestamp::max)
 }
 
+/// The held interval that `at` lies in.
+pub(super) fn at(held: &[HeldInterval], at: Timestamp) -> Option<Interval> {
+    let next = held.partition_point(|h| h.interval.start <= at);
+    held[..next].last().map(|h| h.interval).filter(|h| h.contains(at))
+}
+
 /// From the first interval's start to the last one's end.
 pub(super) fn extent(held: &[HeldInterval]) -> Result<Window, RuntimeError> {
     let from = held.first().map(|h| h.interval.start).ok_or(RuntimeError::NothingToAccount)?;

@@ -11,7 +11,7 @@ use super::retention::Laid;
 use super::{HeldInterval, RuntimeOptions, Segment};
 use crate::capacity::CapacityTime;
 use crate::pattern::Pattern;
-use crate::records::{Step, StepWork, Timeline};
+use crate::records::{SourceRef, Step, StepWork, Timeline};
 use crate::time::{Timestamp, Window};
 
 /// Everything that the layout reads.
@@ -41,7 +41,8 @@ impl Layout<'_> {
     /// Lays everything out.
     pub(super) fn lay_out(&self) -> LaidOut {
         let stories: Vec<Story> = (0..self.executions.gaps.len()).map(|gap| self.tell(gap)).collect();
-        let mut painter = Painter::new(self.clock, &self.executions.declared, self.held.len());
+        let mut painter =
+            Painter::new(self.clock, &self.executions.declared, self.held.len(), self.timeline.source);
         let mut epochs = Epochs::new(self.clock_steps);
         let mut steps = StepCounts::default();
         let mut durations = Vec::with_capacity(self.executions.laid.len());
@@ -62,6 +63,7 @@ impl Layout<'_> {
                     lost: Use::Lost(stories[laid.discarded_by as usize].lost_work),
                     warm_up_limit_ns: self.pace.fault_free_ns[e].filter(|_| warm),
                 };
+                let source = self.source(step.line);
                 // Between two steps that have ends of their own.
                 let between = if warm { start } else { Use::Lost(Pattern::RuntimeUnsettled) };
                 painter.paint(
@@ -70,7 +72,7 @@ impl Layout<'_> {
                     Scene { start, wait: fate.wait() },
                     &mut [],
                     between,
-                    step.line,
+                    source,
                 );
                 let before = painter.productive();
                 let (mut parts, used) = fate.parts();
@@ -82,11 +84,11 @@ impl Layout<'_> {
                     scene,
                     &mut parts[..used],
                     Use::Lost(Pattern::RuntimeUnsettled),
-                    step.line,
+                    source,
                 );
                 if let Some(step_work) = self.timeline.work.get(laid.position as usize) {
                     let after = painter.productive();
-                    let inside_ns = after.time_ns - before.time_ns;
+                    let inside_ns = i64::try_from(after.time_ns - before.time_ns).unwrap_or(i64::MAX);
                     let covered = CapacityTime::from_device_ns(after.active - before.active);
                     add_work(&mut work, step_work, inside_ns, fate.productive_if_kept_ns(), covered);
                 }
@@ -106,6 +108,10 @@ impl Layout<'_> {
         LaidOut { tally, lanes, stories, steps, step_times, work }
     }
 
+    fn source(&self, line: u32) -> SourceRef {
+        SourceRef { line, ..self.timeline.source }
+    }
+
     fn tell(&self, gap: usize) -> Story {
         let executions = &self.executions.executions;
         let before = gap.checked_sub(1).map(|e| &executions[e]);
@@ -117,7 +123,7 @@ impl Layout<'_> {
             &Between {
                 from: before.map(|e| Timestamp::from_nanos(laid[e.steps.end - 1].end_ns)),
                 to: after.map(|e| step(e.steps.start).start),
-                from_line: before.map_or(0, |e| step(e.steps.end - 1).line),
+                last: self.source(before.map_or(0, |e| step(e.steps.end - 1).line)),
                 evidence: &self.executions.evidence[self.executions.gaps[gap].evidence.clone()],
                 held: &self.held[first_held..],
                 fault_free_ns: gap.checked_sub(1).and_then(|e| self.pace.fault_free_ns[e]).unwrap_or(0),
@@ -132,7 +138,7 @@ impl Layout<'_> {
 fn paint_gap(painter: &mut Painter<'_>, story: &Story, epoch: u32) {
     for stretch in &story.stretches {
         let scene = Scene { start: stretch.used_for, wait: stretch.used_for };
-        painter.paint(stretch.until, epoch, scene, &mut [], stretch.used_for, stretch.line);
+        painter.paint(stretch.until, epoch, scene, &mut [], stretch.used_for, stretch.source);
     }
 }
 
@@ -190,6 +196,10 @@ impl Fate<'_> {
         parts[0] = (self.wait(), wait);
         parts[1] = (self.start, self.excess_ns());
         let mut used = 2;
+        if self.laid.discarded == 0 && self.laid.pending == 0 {
+            parts[used] = (Use::Productive, self.productive_if_kept_ns());
+            return (parts, used + 1);
+        }
         let (count, net) = (i128::from(self.covered()), i128::from(self.productive_if_kept_ns()));
         let discarded = i128::from(self.laid.discarded);
         let pending = i128::from(self.laid.pending);

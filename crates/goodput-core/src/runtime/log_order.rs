@@ -27,29 +27,31 @@ pub(super) struct ClockStep {
 pub(super) struct LogOrder<'a> {
     timeline: &'a Timeline,
     clock_steps: Vec<ClockStep>,
-    /// Epoch and position of each event, in order.
-    events: Vec<(u32, u32)>,
+    /// Epoch and position of each event, in order; positions go on from the log's events to `added`.
+    order: Vec<(u32, u32)>,
+    added: &'a [Event],
 }
 
 impl<'a> LogOrder<'a> {
-    /// Orders `timeline`.
-    pub(super) fn new(timeline: &'a Timeline) -> Self {
+    /// Orders `timeline`, with events `added` that the log does not hold.
+    pub(super) fn new(timeline: &'a Timeline, added: &'a [Event]) -> Self {
         let clock_steps = clock_steps(timeline);
         let position = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
-        let mut events: Vec<(u32, u32)> = timeline
+        let mut order: Vec<(u32, u32)> = timeline
             .events
             .iter()
+            .chain(added)
             .enumerate()
             .map(|(i, e)| (event_epoch(e, &clock_steps, &timeline.steps), position(i)))
             .collect();
         let key = |&(epoch, i): &(u32, u32)| {
-            let event = &timeline.events[i as usize];
+            let event = event_at(timeline, added, i);
             (epoch, event.interval.start, event.line)
         };
-        if !events.is_sorted_by_key(key) {
-            events.sort_by_key(key);
+        if !order.is_sorted_by_key(key) {
+            order.sort_by_key(key);
         }
-        Self { timeline, clock_steps, events }
+        Self { timeline, clock_steps, order, added }
     }
 
     /// Where the clock went back.
@@ -64,8 +66,8 @@ impl<'a> LogOrder<'a> {
         let mut step_epochs = Epochs::new(&self.clock_steps);
         std::iter::from_fn(move || {
             let next_step = steps.get(step).map(|s| (step_epochs.of(step), s.start, s.line));
-            let next_event = self.events.get(event).map(|&(epoch, i)| {
-                let e = &self.timeline.events[i as usize];
+            let next_event = self.order.get(event).map(|&(epoch, i)| {
+                let e = event_at(self.timeline, self.added, i);
                 ((epoch, e.interval.start, e.line), e)
             });
             match (next_step, next_event) {
@@ -81,6 +83,11 @@ impl<'a> LogOrder<'a> {
             }
         })
     }
+}
+
+fn event_at<'a>(timeline: &'a Timeline, added: &'a [Event], position: u32) -> &'a Event {
+    let position = position as usize;
+    timeline.events.get(position).unwrap_or_else(|| &added[position - timeline.events.len()])
 }
 
 /// Epochs of step positions that are asked for in increasing order.

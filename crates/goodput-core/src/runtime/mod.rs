@@ -1,9 +1,9 @@
 //! Runtime goodput: held time that becomes productive time on retained steps.
 //!
-//! A job's log is divided into executions (one [`executions`] file), each step's fate is followed
-//! through rollbacks and commits ([`retention`]), the fault-free step time and the warm-ups are
-//! measured ([`pace`]), the gaps between executions are told from the evidence ([`gap`], [`cause`]),
-//! and everything is laid end to end over the held time ([`layout`], [`painter`], [`clock`]).
+//! A job's log is divided into executions (`executions`), each step's fate is followed through
+//! rollbacks and commits (`retention`), the fault-free step time and the warm-ups are measured
+//! (`pace`), the gaps between executions are told from the evidence (`gap`, `cause`), and everything
+//! is laid end to end over the held time (`layout`, `painter`, `clock`).
 
 mod account;
 mod cause;
@@ -18,6 +18,7 @@ mod pace;
 mod painter;
 mod retention;
 mod step_times;
+mod suspension;
 mod warnings;
 
 pub use account::{
@@ -73,12 +74,13 @@ pub fn account(
     options: &RuntimeOptions,
 ) -> Result<RuntimeAccount, RuntimeError> {
     options.check()?;
-    let order = LogOrder::new(timeline);
+    let suspensions = suspension::locate(timeline, allocation);
+    let order = LogOrder::new(timeline, &suspensions.located);
     let mut held = held::intervals(timeline, &order, allocation)?;
     let devices = held.first().map_or(1, |h| h.devices);
     let mut executions = divide(timeline, &order, &held, devices);
     let mid_run = begins_mid_run(timeline, &executions);
-    let pace = pace::measure(timeline, &mut executions, order.clock_steps(), options, mid_run);
+    let pace = pace::measure(timeline, &mut executions, order.clock_steps(), &held, options, mid_run);
     held::close(&mut held, allocation, timeline, &executions, options.window);
     let window = match options.window {
         Some(window) => window,
@@ -103,7 +105,7 @@ pub fn account(
     .lay_out();
 
     let total = clock.total();
-    let mut losses = laid_out.tally.losses(timeline.source.file);
+    let mut losses = laid_out.tally.losses();
     if total.held != total.active {
         losses.push(Loss::new(Pattern::Standby, CapacityTime::from_device_ns(total.held - total.active)));
         losses.sort_by_key(|l| l.pattern);
@@ -119,6 +121,7 @@ pub fn account(
         options,
         devices_known,
         stories: &laid_out.stories,
+        suspension_left_ns: suspensions.left_ns,
     });
     Ok(RuntimeAccount {
         window,
@@ -165,7 +168,7 @@ fn measured(laid_out: &LaidOut, executions: &Executions, clock: &HeldClock, wind
         .filter(|p| p.phase == Phase::CheckpointPause && inside.contains(p.interval.start))
         .count();
     Measured {
-        held_ns: clock.total().time_ns,
+        held_ns: clock.total_time_ns(),
         launches: struck(Cause::Launch),
         startup_ns: time_ns(Pattern::Startup),
         failures: struck(Cause::Failure),

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::RuntimeOptions;
 use super::declared::Cursor;
 use super::executions::{Execution, Executions, Gap, Sign};
 use super::log_order::{ClockStep, Epochs};
 use super::retention::Laid;
+use super::{HeldInterval, RuntimeOptions, held};
 use crate::records::{Step, StopCause, Timeline};
 use crate::time::{Interval, Timestamp};
 
@@ -47,13 +47,14 @@ pub(super) fn measure(
     timeline: &Timeline,
     executions: &mut Executions,
     clock_steps: &[ClockStep],
+    held: &[HeldInterval],
     options: &RuntimeOptions,
     mid_run: bool,
 ) -> Pace {
     measure_between_steps(timeline, executions, clock_steps);
     let mut pace = fault_free(timeline, executions, options, mid_run);
     cut_silences(timeline, executions, &mut pace, options);
-    end_last_steps(timeline, executions, clock_steps, &pace, options);
+    end_last_steps(timeline, executions, clock_steps, held, &pace, options);
     pace
 }
 
@@ -64,11 +65,12 @@ fn measure_between_steps(timeline: &Timeline, executions: &mut Executions, clock
     for execution in &executions.executions {
         for i in execution.steps.clone() {
             let step = &timeline.steps[executions.laid[i].position as usize];
-            let next = (i + 1 < execution.steps.end)
-                .then(|| timeline.steps[executions.laid[i + 1].position as usize].start);
+            let first_after = executions.laid.get(i + 1).map(|l| timeline.steps[l.position as usize].start);
+            let next = first_after.filter(|_| i + 1 < execution.steps.end);
             let end = match (step.end, next) {
                 (Some(end), Some(next)) => end_before(end, next, timeline.stamp_resolution_ns),
-                (Some(end), None) => end,
+                // Attempts do not overlap: a step ends before the next attempt's first one.
+                (Some(end), None) => first_after.filter(|&at| at > step.start).map_or(end, |at| end.min(at)),
                 (None, Some(next)) => next,
                 (None, None) => step.start,
             };
@@ -133,14 +135,14 @@ fn fault_free(timeline: &Timeline, executions: &Executions, options: &RuntimeOpt
         }
     }
     let mut few: Vec<Range<usize>> = Vec::new();
-    for group in groups {
+    for group in &groups {
         let (f, steady) = survey.steady_median(group.clone());
         pace.fault_free_ns[group.clone()].fill(f);
         if steady < STEADY_STEPS {
-            few.push(group);
+            few.push(group.clone());
         }
     }
-    if !few.is_empty() && few.len() < all.len() {
+    if !few.is_empty() && groups.len() > 1 {
         survey.ask_same_size(few, &mut pace.fault_free_ns);
     }
     for (i, f) in pace.fault_free_ns.iter().enumerate() {
@@ -197,9 +199,6 @@ impl Survey<'_> {
             let devices = self.all[short[0]].devices;
             let from = by_size.partition_point(|&e| self.all[e].devices < devices);
             let to = by_size.partition_point(|&e| self.all[e].devices <= devices);
-            if to - from == short.len() && short.len() == 1 {
-                continue;
-            }
             let mut steady: Vec<i64> = Vec::new();
             for &e in &by_size[from..to] {
                 let warm = fault_free_ns[e].map_or(0, |f| self.warm_from(e, f) - self.all[e].steps.start);
@@ -265,6 +264,7 @@ fn end_last_steps(
     timeline: &Timeline,
     executions: &mut Executions,
     clock_steps: &[ClockStep],
+    held: &[HeldInterval],
     pace: &Pace,
     options: &RuntimeOptions,
 ) {
@@ -281,6 +281,9 @@ fn end_last_steps(
         let gap = &executions.gaps[e + 1];
         let before = (last > execution.steps.start).then(|| executions.laid[last - 1].net_ns);
         let (until, own_end) = ending(step, gap, executions, normal, before, options);
+        // No step runs beyond the release.
+        let release = held::at(held, step.start).map(|h| h.end);
+        let until = until.into_iter().chain(release).min();
         let mut net = 0;
         let mut end = step.start;
         let whole = Interval::new(step.start, until.unwrap_or(Timestamp::from_nanos(i64::MAX)));

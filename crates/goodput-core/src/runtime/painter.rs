@@ -6,7 +6,7 @@ use super::{Segment, Use};
 use crate::capacity::CapacityTime;
 use crate::ledger::Loss;
 use crate::pattern::Pattern;
-use crate::records::{FileId, Phase, SourceRef};
+use crate::records::{Phase, SourceRef};
 use crate::time::{Interval, Timestamp};
 
 /// Records shown for each loss.
@@ -29,9 +29,11 @@ pub(super) type Part = (Use, i64);
 pub(super) struct Painter<'a> {
     clock: &'a HeldClock,
     phases: Cursor<'a>,
+    /// The log's file.
+    log: SourceRef,
     at: Timestamp,
-    /// The stretch of one use that is being laid, and its line.
-    open: (Timestamp, Use, u32),
+    /// The stretch of one use that is being laid, and its first record.
+    open: (Timestamp, Use, SourceRef),
     tally: Tally,
     lanes: Vec<Vec<Segment>>,
 }
@@ -40,7 +42,7 @@ pub(super) struct Painter<'a> {
 #[derive(Debug)]
 pub(super) struct Tally {
     amounts: Vec<Reading>,
-    evidence: Vec<[(i128, u32); EVIDENCE]>,
+    evidence: Vec<[(i128, SourceRef); EVIDENCE]>,
 }
 
 fn slot(used_for: Use) -> usize {
@@ -52,16 +54,22 @@ fn slot(used_for: Use) -> usize {
 
 impl<'a> Painter<'a> {
     /// A painter at the beginning of time.
-    pub(super) fn new(clock: &'a HeldClock, phases: &'a DeclaredPhases, lanes: usize) -> Self {
+    pub(super) fn new(
+        clock: &'a HeldClock,
+        phases: &'a DeclaredPhases,
+        lanes: usize,
+        log: SourceRef,
+    ) -> Self {
         let start = Timestamp::from_nanos(i64::MIN);
         Self {
             clock,
             phases: Cursor::new(phases),
+            log,
             at: start,
-            open: (start, Use::Lost(Pattern::RuntimeUnsettled), 0),
+            open: (start, Use::Lost(Pattern::RuntimeUnsettled), SourceRef::default()),
             tally: Tally {
                 amounts: vec![Reading::default(); Pattern::ALL.len() + 1],
-                evidence: vec![[(0, 0); EVIDENCE]; Pattern::ALL.len() + 1],
+                evidence: vec![[(0, SourceRef::default()); EVIDENCE]; Pattern::ALL.len() + 1],
             },
             lanes: vec![Vec::new(); lanes],
         }
@@ -76,23 +84,27 @@ impl<'a> Painter<'a> {
         scene: Scene,
         parts: &mut [Part],
         rest: Use,
-        line: u32,
+        source: SourceRef,
     ) {
         if until < self.at {
             // The clock stepped back: negative by the stamps, and nothing is clamped.
             let used_for = parts.last().map_or(rest, |p| p.0);
-            self.lay(until, used_for, line);
+            self.lay(until, used_for, source);
             return;
         }
         let mut part = 0;
         for declared in self.phases.overlapping(epoch, Interval::new(self.at, until)) {
-            self.fill(declared.interval.start, parts, &mut part, rest, line);
-            self.lay(declared.interval.end, phase_use(declared.phase, scene), declared.line);
+            self.fill(declared.interval.start, parts, &mut part, rest, source);
+            self.lay(
+                declared.interval.end,
+                phase_use(declared.phase, scene),
+                SourceRef { line: declared.line, ..self.log },
+            );
         }
-        self.fill(until, parts, &mut part, rest, line);
+        self.fill(until, parts, &mut part, rest, source);
     }
 
-    fn fill(&mut self, until: Timestamp, parts: &mut [Part], part: &mut usize, rest: Use, line: u32) {
+    fn fill(&mut self, until: Timestamp, parts: &mut [Part], part: &mut usize, rest: Use, source: SourceRef) {
         while let Some((used_for, left)) = parts.get_mut(*part)
             && self.at < until
         {
@@ -100,19 +112,19 @@ impl<'a> Painter<'a> {
             *left -= take;
             let (used_for, spent) = (*used_for, *left <= 0);
             *part += usize::from(spent);
-            self.lay(self.at + take, used_for, line);
+            self.lay(self.at + take, used_for, source);
         }
-        self.lay(until, rest, line);
+        self.lay(until, rest, source);
     }
 
     /// Extends the open stretch, or closes it and opens another.
-    fn lay(&mut self, until: Timestamp, used_for: Use, line: u32) {
+    fn lay(&mut self, until: Timestamp, used_for: Use, source: SourceRef) {
         if until == self.at {
             return;
         }
         if self.open.1 != used_for {
             self.close();
-            self.open = (self.at, used_for, line);
+            self.open = (self.at, used_for, source);
         }
         self.at = until;
     }
@@ -127,11 +139,11 @@ impl<'a> Painter<'a> {
     }
 
     fn close(&mut self) {
-        let (from, used_for, line) = self.open;
+        let (from, used_for, source) = self.open;
         let held = self.clock.read(self.at).minus(self.clock.read(from));
         let amount = &mut self.tally.amounts[slot(used_for)];
         *amount = amount.plus(held);
-        keep_largest(&mut self.tally.evidence[slot(used_for)], (held.active, line));
+        keep_largest(&mut self.tally.evidence[slot(used_for)], (held.active, source));
         self.clock.draw(&mut self.lanes, Interval::new(from, self.at), used_for);
     }
 
@@ -154,8 +166,8 @@ fn phase_use(phase: Phase, scene: Scene) -> Use {
     }
 }
 
-fn keep_largest(kept: &mut [(i128, u32); EVIDENCE], new: (i128, u32)) {
-    if new.1 > 0 && new.0 > kept[EVIDENCE - 1].0 {
+fn keep_largest(kept: &mut [(i128, SourceRef); EVIDENCE], new: (i128, SourceRef)) {
+    if new.1.line > 0 && new.0 > kept[EVIDENCE - 1].0 {
         kept[EVIDENCE - 1] = new;
         kept.sort_unstable_by_key(|&(amount, _)| std::cmp::Reverse(amount));
     }
@@ -164,7 +176,8 @@ fn keep_largest(kept: &mut [(i128, u32); EVIDENCE], new: (i128, u32)) {
 impl Tally {
     /// Held time of one use in nanoseconds, whatever the number of devices.
     pub(super) fn time_ns(&self, used_for: Use) -> i64 {
-        self.amounts[slot(used_for)].time_ns
+        // Stamps of a clock that jumps about can exceed the range; amounts of capacity-time cannot.
+        i64::try_from(self.amounts[slot(used_for)].time_ns).unwrap_or(i64::MAX)
     }
 
     /// Capacity-time of one use.
@@ -173,7 +186,7 @@ impl Tally {
     }
 
     /// The losses with the records that show the largest parts of each.
-    pub(super) fn losses(&self, file: FileId) -> Vec<Loss> {
+    pub(super) fn losses(&self) -> Vec<Loss> {
         Pattern::ALL
             .iter()
             .map(|&pattern| Loss {
@@ -181,8 +194,8 @@ impl Tally {
                 amount: self.amount(Use::Lost(pattern)),
                 evidence: self.evidence[pattern as usize]
                     .iter()
-                    .filter(|e| e.1 > 0)
-                    .map(|&(_, line)| SourceRef { file, line })
+                    .map(|&(_, source)| source)
+                    .filter(|source| source.line > 0)
                     .collect(),
             })
             .filter(|loss| !loss.amount.is_zero())

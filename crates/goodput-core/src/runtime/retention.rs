@@ -1,5 +1,7 @@
 //! Which steps a later attempt rolled back behind, and which a commit holds.
 
+use crate::records::Step;
+
 /// One step record under accounting: its fate and its measured duration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Laid {
@@ -18,25 +20,15 @@ pub(super) struct Laid {
     pub net_ns: i64,
 }
 
-/// Step numbers that a record covers.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Numbers {
-    /// First step.
-    pub first: u64,
-    /// How many.
-    pub count: u32,
+/// One past the number of the last step that a record covers.
+fn end_number(step: &Step) -> u64 {
+    step.index.saturating_add(u64::from(step.count.max(1)))
 }
 
-impl Numbers {
-    /// One past the last step.
-    fn end(self) -> u64 {
-        self.first.saturating_add(u64::from(self.count))
-    }
-
-    /// How many of them are numbered `from` or later.
-    fn at_or_after(self, from: u64) -> u32 {
-        u32::try_from(self.end().saturating_sub(from.max(self.first))).unwrap_or(u32::MAX)
-    }
+/// How many of the steps that a record covers are numbered `from` or later.
+fn at_or_after(step: &Step, from: u64) -> u32 {
+    let count = end_number(step).saturating_sub(from.max(step.index));
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Follows the surviving steps through rollbacks and commits.
@@ -44,33 +36,45 @@ impl Numbers {
 /// Survivors form a stack of increasing step numbers: a start that resumes at step k discards those
 /// numbered k or more from its top, so each record is pushed and popped once however many
 /// rollbacks there are.
-#[derive(Debug, Default)]
-pub(super) struct Retention {
-    survivors: Vec<(u32, Numbers)>,
+#[derive(Debug)]
+pub(super) struct Retention<'a> {
+    steps: &'a [Step],
+    /// Positions of records that survive, whole or in part.
+    survivors: Vec<u32>,
     /// Steps numbered below this are held by a checkpoint.
     durable_below: u64,
 }
 
-impl Retention {
-    /// A step record was executed.
-    pub(super) fn executed(&mut self, record: usize, numbers: Numbers) {
-        self.survivors.push((u32::try_from(record).unwrap_or(u32::MAX), numbers));
+impl<'a> Retention<'a> {
+    /// Follows the records of `steps`.
+    pub(super) fn new(steps: &'a [Step]) -> Self {
+        Self { steps, survivors: Vec::with_capacity(steps.len()), durable_below: 0 }
+    }
+
+    fn step(&self, laid: &Laid) -> &'a Step {
+        &self.steps[laid.position as usize]
+    }
+
+    /// A step record, the last of `laid`, was executed.
+    pub(super) fn executed(&mut self, laid: &[Laid]) {
+        self.survivors.push(u32::try_from(laid.len() - 1).unwrap_or(u32::MAX));
     }
 
     /// A (re)start went on with step `resumed_at`: survivors at or after it are discarded.
     /// `from_storage`: the state came from a checkpoint, which shows that one holds the steps before.
     pub(super) fn resumed(&mut self, start: usize, resumed_at: u64, from_storage: bool, laid: &mut [Laid]) {
         let mut rolled_back = false;
-        while let Some(&(record, numbers)) = self.survivors.last() {
-            let discarded = numbers.at_or_after(resumed_at);
+        while let Some(&record) = self.survivors.last() {
+            let step = self.step(&laid[record as usize]);
+            let discarded = at_or_after(step, resumed_at);
             if discarded == 0 {
                 break;
             }
             rolled_back = true;
-            let step = &mut laid[record as usize];
-            step.discarded = discarded;
-            step.discarded_by = u32::try_from(start).unwrap_or(u32::MAX);
-            if discarded < numbers.count {
+            let record = &mut laid[record as usize];
+            record.discarded = discarded;
+            record.discarded_by = u32::try_from(start).unwrap_or(u32::MAX);
+            if discarded < step.count.max(1) {
                 break;
             }
             self.survivors.pop();
@@ -82,25 +86,25 @@ impl Retention {
 
     /// A checkpoint that holds the update of `step` was committed. It cannot hold steps that were
     /// not executed yet.
-    pub(super) fn committed(&mut self, step: u64) {
-        let executed = self.survivors.last().map_or(0, |(_, n)| n.end());
+    pub(super) fn committed(&mut self, step: u64, laid: &[Laid]) {
+        let executed = self.survivors.last().map_or(0, |&last| end_number(self.step(&laid[last as usize])));
         self.durable_below = self.durable_below.max(step.saturating_add(1).min(executed));
     }
 
     /// The job finished and committed its result.
-    pub(super) fn finished(&mut self) {
-        self.committed(u64::MAX);
+    pub(super) fn finished(&mut self, laid: &[Laid]) {
+        self.committed(u64::MAX, laid);
     }
 
     /// Where commits are recorded, survivors that none holds are pending.
     pub(super) fn settle_pending(self, laid: &mut [Laid]) {
-        for &(record, numbers) in self.survivors.iter().rev() {
-            let open = numbers.at_or_after(self.durable_below);
+        for &record in self.survivors.iter().rev() {
+            let open = at_or_after(self.step(&laid[record as usize]), self.durable_below);
             if open == 0 {
                 break;
             }
-            let step = &mut laid[record as usize];
-            step.pending = open.saturating_sub(step.discarded);
+            let record = &mut laid[record as usize];
+            record.pending = open.saturating_sub(record.discarded);
         }
     }
 }

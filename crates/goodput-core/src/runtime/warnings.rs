@@ -3,6 +3,7 @@
 use super::account::{Allocation, HeldInterval, RuntimeOptions};
 use super::executions::{Executions, Sign};
 use super::gap::Story;
+use super::held;
 use super::log_order::ClockStep;
 use super::pace::Pace;
 use crate::records::{Commits, SourceRef, Timeline};
@@ -20,6 +21,7 @@ pub(super) struct Evidence<'a> {
     pub options: &'a RuntimeOptions,
     pub devices_known: bool,
     pub stories: &'a [Story],
+    pub suspension_left_ns: i64,
 }
 
 /// Every warning that applies.
@@ -33,6 +35,7 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Vec<Warning> {
         evidence.devices_unknown(),
         evidence.silence_unsettled(),
         evidence.second_writers(),
+        evidence.suspension_not_located(),
     ]
     .into_iter()
     .flatten()
@@ -113,10 +116,7 @@ impl Evidence<'_> {
             return None;
         }
         let steps = || self.executions.laid.iter().map(|l| &self.timeline.steps[l.position as usize]);
-        let outside = |at: Timestamp| {
-            let next = self.held.partition_point(|h| h.interval.start <= at);
-            !next.checked_sub(1).is_some_and(|i| self.held[i].interval.contains(at))
-        };
+        let outside = |at: Timestamp| held::at(self.held, at).is_none();
         let first = steps().find(|s| outside(s.start))?;
         let count = steps().filter(|s| outside(s.start)).count();
         let next = self.held.partition_point(|h| h.interval.start <= first.start);
@@ -162,6 +162,17 @@ impl Evidence<'_> {
                  processes log the same steps, each step is counted once"
             );
             self.warning("second_writers", message, None)
+        })
+    }
+
+    fn suspension_not_located(&self) -> Option<Warning> {
+        (self.suspension_left_ns > 0).then(|| {
+            let message = format!(
+                "the scheduler's record holds {:.3} s of suspension that no silence of the log has room for: \
+                 that time is charged as the log tells it; log suspensions",
+                self.suspension_left_ns as f64 / 1e9,
+            );
+            self.warning("suspension_not_located", message, None)
         })
     }
 }
