@@ -87,8 +87,7 @@ fn header(
     if line.trim_ascii_start().starts_with(b"{") {
         return Err(reading.error(number, "JSON, which no sacctmgr is known to write for events", REMEDY));
     }
-    let delimiter = reading.options.delimiter.as_deref().unwrap_or("|").as_bytes().to_vec();
-    if let Some(listing) = Listing::delimited(line, &delimiter) {
+    if let Some(listing) = Listing::with_delimiter(line, reading.options.delimiter.as_deref()) {
         reading.report.format = "sacctmgr event listing".to_owned();
         return Ok(listing);
     }

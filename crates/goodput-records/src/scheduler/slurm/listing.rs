@@ -21,8 +21,14 @@ enum Layout {
 }
 
 impl Listing {
-    /// Recognises a delimited header.
-    pub(super) fn delimited(header: &[u8], delimiter: &[u8]) -> Option<Self> {
+    /// Recognises a header with the user's delimiter (which may be meant for other files) or with `|`.
+    pub(super) fn with_delimiter(header: &[u8], named: Option<&str>) -> Option<Self> {
+        named
+            .and_then(|named| Self::delimited(header, named.as_bytes()))
+            .or_else(|| Self::delimited(header, b"|"))
+    }
+
+    fn delimited(header: &[u8], delimiter: &[u8]) -> Option<Self> {
         if delimiter.is_empty() || memchr::memmem::find(header, delimiter).is_none() {
             return None;
         }
@@ -133,6 +139,13 @@ mod tests {
         assert_eq!(texts(&row), ["gpu012", "ECC Xid 48 | row | remap", "DRAIN"]);
         assert_eq!(listing.fields(b"gpu012|a|b|DRAIN", None), Err(4));
         assert_eq!(listing.fields(b"gpu012|DRAIN", Some(1)), Err(2));
+    }
+
+    #[test]
+    fn the_delimiter_of_other_files_does_not_matter() {
+        assert!(Listing::with_delimiter(b"NodeName|State", Some("\u{1f}")).is_some());
+        assert!(Listing::with_delimiter(b"NodeName#State", Some("#")).is_some());
+        assert!(Listing::with_delimiter(b"NodeName State", None).is_none());
     }
 
     #[test]

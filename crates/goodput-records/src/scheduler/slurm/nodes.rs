@@ -136,14 +136,16 @@ pub(super) struct NodeRecord<'r> {
     pub(super) reason_since: Option<Timestamp>,
 }
 
-/// The nodes of the records by name, so that none is listed twice.
+/// The nodes of the records by name, so that none is listed or sampled twice.
 pub(super) struct Inventory {
     by_name: FxHashMap<Symbol, usize>,
+    taken_at: FxHashMap<Symbol, Option<Timestamp>>,
 }
 
 impl Inventory {
     pub(super) fn new(records: &FleetRecords) -> Self {
-        Self { by_name: records.nodes.iter().enumerate().map(|(at, node)| (node.name, at)).collect() }
+        let by_name = records.nodes.iter().enumerate().map(|(at, node)| (node.name, at)).collect();
+        Self { by_name, taken_at: FxHashMap::default() }
     }
 
     /// Takes one text record and counts what became of it.
@@ -196,6 +198,9 @@ impl Inventory {
         let devices = Devices::read(node, line, reading)?;
         let name = records.symbols.intern(node.name);
         self.list(name, devices.installed, devices.device_type, node.partitions.iter().copied(), records);
+        if self.taken_at.insert(name, at) == Some(at) {
+            return Ok(Outcome::Skipped("repeated nodes"));
+        }
         if !node.state.known {
             reading.report.find(Treatment::Noted, "unknown_state", line, "State", || {
                 format!("{:?} has a word that is not known here: it counts for nothing", node.state_text)
@@ -380,8 +385,9 @@ mod tests {
     #[test]
     fn a_node_that_is_listed_again_counts_once() {
         let node = "NodeName=n1 Gres=gpu:8 State=IDLE Partitions=a CfgTRES=gres/gpu=8 AllocTRES=\n";
-        let (records, _) = nodes(&format!("{node}{}", node.replace("=a", "=b")), None);
+        let (records, report) = nodes(&format!("{node}{}", node.replace("=a", "=b")), Some(1_795_974_000));
         assert_eq!((records.nodes.len(), records.nodes[0].partitions.len()), (1, 2));
+        assert_eq!((records.node_samples.len(), report.skipped["repeated nodes"]), (1, 1));
     }
 
     #[test]

@@ -68,8 +68,7 @@ fn read_all<'a>(
         read_records(&mut reading, lines, line, number, records)?;
         return reading.finish();
     }
-    let delimiter = options.delimiter.as_deref().unwrap_or("|").as_bytes();
-    let listing = match Listing::delimited(&line, delimiter) {
+    let listing = match Listing::with_delimiter(&line, options.delimiter.as_deref()) {
         Some(listing) => listing,
         None => {
             let header = std::mem::take(&mut line);
