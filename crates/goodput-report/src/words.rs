@@ -2,7 +2,7 @@
 
 use goodput_core::Timestamp;
 
-use crate::number::{UNKNOWN, count, counted, duration, factor, instant, money, percent, si};
+use crate::number::{UNKNOWN, count, counted, device_hours, duration, factor, instant, money, percent, si};
 use crate::view::{
     AccountView, ContractView, CostView, Exact, IdealView, TimelineView, WarningView, WindowView,
 };
@@ -51,6 +51,18 @@ pub(crate) fn job_contract(view: &TimelineView) -> Vec<String> {
         "devices not stated: amounts are in job time, as if on one device (--devices states them)".to_owned()
     };
     let mut lines = vec![devices, format!("held: {}", view.contract.timing_boundary.held)];
+    const ATTEMPTS: usize = 5;
+    for (i, attempt) in view.held.attempts.iter().take(ATTEMPTS).enumerate() {
+        let at = |ns: Exact| instant(Timestamp::from_nanos(ns.as_i64()));
+        let length = duration(attempt.to_ns.as_i64().saturating_sub(attempt.from_ns.as_i64()));
+        lines.push(format!("attempt {}: {} to {} ({length})", i + 1, at(attempt.from_ns), at(attempt.to_ns)));
+    }
+    if view.held.attempts.len() > ATTEMPTS {
+        lines.push(format!(
+            "and {}",
+            counted((view.held.attempts.len() - ATTEMPTS) as u64, "further attempt")
+        ));
+    }
     if view.commits == "unknown" {
         lines.push("commits unknown: steps that were not rolled back count as retained".to_owned());
     }
@@ -112,6 +124,28 @@ pub(crate) fn price_basis(cost: &CostView) -> String {
     )
 }
 
+/// The orchestrator's tiers: evidence beside the factors.
+pub(crate) fn tiers(view: &AccountView) -> String {
+    let tiers = &view.tiers;
+    let tier = |name: &str, amount: Option<Exact>| {
+        amount.map(|a| format!(", {name} {}", device_hours(a.capacity()))).unwrap_or_default()
+    };
+    format!(
+        "Tiers beside the factors, in device-hours: allocated {}{}{}.",
+        device_hours(tiers.allocated_ns.capacity()),
+        tier("active", tiers.active_ns),
+        tier("productive", tiers.productive_ns)
+    )
+}
+
+/// Held capacity by the state in which the scheduler's record stands.
+pub(crate) fn held_by_state(view: &AccountView) -> Option<String> {
+    let state = |(state, amount): &(String, Exact)| format!("{state} {}", device_hours(amount.capacity()));
+    let states: Vec<_> = view.held_by_state.0.iter().map(state).collect();
+    (!states.is_empty())
+        .then(|| format!("Held by state of the record, in device-hours: {}.", states.join(", ")))
+}
+
 /// The title that the user gave, or the job.
 pub(crate) fn job_title(view: &TimelineView) -> String {
     match (&view.title, &view.job) {
@@ -147,6 +181,14 @@ pub(crate) fn steps(view: &TimelineView) -> Vec<String> {
             count(t.count)
         ));
     }
+    let m = &view.measured;
+    lines.push(format!(
+        "{}, {}, {}, {}",
+        counted(m.launches, "cold start"),
+        counted(m.failures, "failure"),
+        counted(m.preemptions, "preemption"),
+        counted(m.pauses, "checkpoint pause")
+    ));
     if let Some(ranks) = &view.ranks {
         lines.push(format!(
             "{}: slowest is rank {} on {} with a median of {}; the ranks' medians have the median {}",

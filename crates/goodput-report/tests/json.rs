@@ -101,3 +101,21 @@ fn nothing_is_nan() {
         assert!(!text.contains("NaN") && !text.contains("inf"));
     }
 }
+
+/// Classes with different ideals have no common MPG.
+#[test]
+fn mixed_ideals_withhold_the_common_program_factor() {
+    let (mut account, records) = fixture::fleet();
+    let mut basis = account.jobs[0].program.clone().unwrap();
+    basis.ideal = "bandwidth";
+    account.jobs[2].program = Some(basis);
+    let view =
+        goodput_report::AccountView::new(&account, &records, &fixture::read_report(), &fixture::settings());
+    let document = parsed(&view);
+    assert_valid(&document, include_str!("../../../schemas/account.schema.json"));
+    assert!(document["factors"]["mpg"].is_null() && document["factors"]["program"].is_null());
+    assert!(document["factors"]["scheduling"].is_number());
+    assert!(document["cost"].is_null());
+    assert_eq!(document["warnings"][0]["code"], "mixed_ideals");
+    assert_eq!(document["workload_classes"].as_array().unwrap().len(), 3);
+}

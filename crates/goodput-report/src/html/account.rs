@@ -71,6 +71,7 @@ fn losses(view: &AccountView) -> Section {
             table::losses(&view.losses, "of offered", Detail::Full),
         ),
         Block::FoldedTable("The chain in figures".to_owned(), table::chain(&view.ledger)),
+        Block::Notes(std::iter::once(words::tiers(view)).chain(words::held_by_state(view)).collect()),
     ];
     if view.workload_classes.len() > 1 {
         blocks.push(Block::Table(
@@ -159,6 +160,10 @@ fn pools(view: &AccountView) -> Section {
     let mut blocks: Vec<_> =
         charts::unheld(&view.pools).into_iter().map(|chart| Block::Charts(vec![chart])).collect();
     blocks.push(Block::Table("Pools".to_owned(), table::pools(&view.pools, Detail::Full)));
+    blocks.push(Block::FoldedTable(
+        "Diagnostics of each pool, in device-hours".to_owned(),
+        table::diagnostics(&view.pools),
+    ));
     Section { id: "pools", title: "Unheld capacity by cause and pool", intro: String::new(), blocks }
 }
 

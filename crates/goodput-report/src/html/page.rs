@@ -66,6 +66,8 @@ pub(super) enum Block {
     FoldedTable(String, Table),
     /// Sentences.
     Lines(Vec<String>),
+    /// Sentences beside the figures.
+    Notes(Vec<String>),
     /// Sentences that ask for attention.
     Alerts(Vec<String>),
     /// Names and what they stand for.

@@ -1,9 +1,9 @@
 //! Pools, cohorts and workload classes.
 
 use super::Column::{Number, Text};
-use super::{Cell, Detail, Table};
+use super::{Cell, Detail, Table, or_unknown};
 use crate::number::{count, counted, device_hours, duration, factor, percent};
-use crate::view::{CohortView, PoolView, WorkloadClassView};
+use crate::view::{CohortView, Exact, PoolView, WorkloadClassView};
 
 pub(crate) fn pools(pools: &[PoolView], detail: Detail) -> Table {
     let mut columns =
@@ -33,10 +33,59 @@ pub(crate) fn pools(pools: &[PoolView], detail: Detail) -> Table {
         row.push(unheld.map_or_else(Cell::default, |l| Cell { pattern: Some(l.kind), ..l.label.into() }));
         row
     };
-    let notes = vec![
+    let mut notes = vec![
         "Free while the queue waits or is empty is of the whole pool: a diagnosis, no charge.".to_owned(),
     ];
-    Table { columns, rows: pools.iter().map(row).collect(), notes }
+    let listed = largest(pools, detail);
+    if listed.len() < pools.len() {
+        notes.push(format!(
+            "{} of {} shown.",
+            count(listed.len() as u64),
+            counted(pools.len() as u64, "pool")
+        ));
+    }
+    Table { columns, rows: listed.into_iter().map(row).collect(), notes }
+}
+
+/// The pools that offer most.
+fn largest(pools: &[PoolView], detail: Detail) -> Vec<&PoolView> {
+    let mut largest: Vec<_> = pools.iter().collect();
+    largest.sort_by_key(|p| std::cmp::Reverse(p.ledger.capacity_time.offered_ns));
+    largest.truncate(detail.rows());
+    largest
+}
+
+/// What stands beside the charge, in device-hours, and how long the queue waited.
+pub(crate) fn diagnostics(pools: &[PoolView]) -> Table {
+    let columns = vec![
+        Text("pool"),
+        Number("demand"),
+        Number("queue waiting"),
+        Number("free, only other pools wait"),
+        Number("quota stranded, at most"),
+        Number("free, planned for a gang"),
+        Number("free on partly used nodes"),
+        Number("free on whole nodes"),
+        Number("fragmented"),
+        Number("snapshots"),
+    ];
+    let row = |p: &PoolView| {
+        let d = &p.diagnostics;
+        let known = |ns: Option<Exact>| Cell::from(or_unknown(ns, |ns| device_hours(ns.capacity())));
+        vec![
+            Detail::Full.name(&p.name).into(),
+            known(Some(d.demand_ns)),
+            duration(d.queue_waiting_ns.as_i64()).into(),
+            known(Some(d.free_other_pool_waiting_ns)),
+            known(Some(d.quota_stranded_ns)),
+            known(d.free_planned_ns),
+            known(d.free_on_partly_used_nodes_ns),
+            known(d.free_on_whole_nodes_ns),
+            known(d.fragmented_ns),
+            percent(Some(d.snapshot_coverage)).into(),
+        ]
+    };
+    Table { columns, rows: largest(pools, Detail::Full).into_iter().map(row).collect(), notes: Vec::new() }
 }
 
 pub(crate) fn cohorts(cohorts: &[CohortView], detail: Detail) -> Table {
@@ -53,7 +102,7 @@ pub(crate) fn cohorts(cohorts: &[CohortView], detail: Detail) -> Table {
         of_kind.sort_by_key(|c| std::cmp::Reverse(c.held_ns));
         let (listed, rest) = of_kind.split_at(of_kind.len().min(detail.rows()));
         for c in listed {
-            let wait = |ns: crate::view::Exact| Cell::from(duration(ns.as_i64()));
+            let wait = |ns: Exact| Cell::from(duration(ns.as_i64()));
             let mut row: Vec<Cell> = vec![
                 word.into(),
                 detail.name(&c.label).into(),

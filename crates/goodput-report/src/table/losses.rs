@@ -44,6 +44,7 @@ pub(crate) fn levers(levers: &[LeverView], currency: Option<&str>, detail: Detai
         let gain = |gain: Option<f64>| match gain {
             Some(gain) => format!("+{}", percent(Some(gain))),
             None if l.open => "open".to_owned(),
+            None if l.factor.is_none() => UNKNOWN.to_owned(),
             None => "unbounded".to_owned(),
         };
         let to = |ceiling| format!("{} to {}", factor(l.factor), factor(Some(ceiling)));
@@ -62,8 +63,10 @@ pub(crate) fn levers(levers: &[LeverView], currency: Option<&str>, detail: Detai
         row
     };
     let mut notes = vec!["Gains are ceilings, one lever at a time: they do not add.".to_owned()];
-    if let Some(condition) = listed.iter().find_map(|l| l.condition) {
-        notes.push(format!("Scheduling levers gain {condition}."));
+    for boundary in ["scheduling", "program"] {
+        if let Some(condition) = listed.iter().filter(|l| l.boundary == boundary).find_map(|l| l.condition) {
+            notes.push(format!("Levers at the {boundary} boundary gain {condition}."));
+        }
     }
     if currency.is_some() {
         notes.push(

@@ -7,7 +7,7 @@ mod losses;
 mod read;
 
 pub(crate) use chain::{chain, job_chain};
-pub(crate) use fleet::{classes, cohorts, pools};
+pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
 pub(crate) use jobs::{composed, jobs};
 pub(crate) use losses::{levers, losses};
 pub(crate) use read::{files, findings};

@@ -11,6 +11,10 @@ pub(super) fn render(view: &AccountView, style: TerminalStyle) -> String {
     header(&mut page, view);
     page.heading("The chain");
     page.table(&table::chain(&view.ledger));
+    page.note(&words::tiers(view));
+    if let Some(states) = words::held_by_state(view) {
+        page.note(&states);
+    }
     if view.workload_classes.len() > 1 {
         page.heading("Workload classes");
         page.table(&table::classes(&view.workload_classes));

@@ -110,14 +110,7 @@ impl AccountView {
         let mut jobs_omitted = OmittedJobsView::default();
         rest.iter().for_each(|job| jobs_omitted.add(job));
 
-        let classes = WorkloadClassView::of(&account.jobs, account.window);
-        let mut ledger = LedgerView::new(&account.ledger, Scope::Pool);
-        let mut warnings = warnings(account, records, &sources);
-        if WorkloadClassView::are_mixed(&classes) {
-            (ledger.factors.program, ledger.factors.mpg, ledger.factors.job_product) = (None, None, None);
-            warnings.insert(0, mixed_ideals(&classes));
-        }
-        Self {
+        let mut view = Self {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
             title: settings.title.clone(),
@@ -125,8 +118,8 @@ impl AccountView {
             losses: LossView::of(&account.ledger, account.ledger.chain().levels().offered, &sources),
             levers: LeverView::ranked(&account.ledger, settings.price.as_ref()),
             cost: settings.price.as_ref().and_then(|price| CostView::new(&account.ledger, price)),
-            ledger,
-            workload_classes: classes,
+            ledger: LedgerView::new(&account.ledger, Scope::Pool),
+            workload_classes: WorkloadClassView::of(&account.jobs, account.window),
             held_by_state: Keyed(
                 account.scheduling.by_state.iter().map(|(s, &c)| (s.word().to_owned(), c.into())).collect(),
             ),
@@ -153,8 +146,21 @@ impl AccountView {
             diagnostics: (&fleet.diagnostics).into(),
             lanes: lanes(account, records, settings),
             read_report: ReadReportView::new(read),
-            warnings,
+            warnings: warnings(account, records, &sources),
+        };
+        if WorkloadClassView::are_mixed(&view.workload_classes) {
+            view.withhold_common_program();
         }
+        view
+    }
+
+    /// Jobs that divide by different ideals have no common program factor, and nothing that rests on one.
+    fn withhold_common_program(&mut self) {
+        let pools = self.pools.iter_mut().map(|p| &mut p.ledger);
+        std::iter::once(&mut self.ledger).chain(pools).for_each(LedgerView::withhold_program);
+        self.levers.iter_mut().for_each(LeverView::withhold_program);
+        self.cost = None;
+        self.warnings.insert(0, mixed_ideals(&self.workload_classes));
     }
 }
 

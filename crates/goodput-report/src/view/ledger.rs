@@ -221,6 +221,17 @@ impl LedgerView {
     }
 }
 
+impl LedgerView {
+    /// Takes back the program factor and the products that rest on it; the amounts stay.
+    pub(super) fn withhold_program(&mut self) {
+        (self.factors.program, self.factors.mpg, self.factors.job_product) = (None, None, None);
+        self.factor_bounds.program.settled = None;
+        if let Some(mpg) = &mut self.factor_bounds.mpg {
+            mpg.settled = None;
+        }
+    }
+}
+
 /// One loss of the ledger: what, how much, where it is counted, who can recover it, where to look.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossView {

@@ -3,7 +3,7 @@
 use goodput_core::cost::{Cost, CostRange};
 use goodput_core::factors::Factors;
 use goodput_core::value::{Lever, rank_levers};
-use goodput_core::{Ledger, Pattern};
+use goodput_core::{Boundary, Ledger, Pattern};
 use serde::Serialize;
 
 use super::exact::Exact;
@@ -56,6 +56,15 @@ impl LeverView {
     pub(crate) fn ranked(ledger: &Ledger, price: Option<&Price>) -> Vec<Self> {
         let levers = rank_levers(ledger, price.map(Price::per_device_hour));
         levers.iter().zip(1..).map(|(lever, rank)| Self::new(lever, rank)).collect()
+    }
+
+    /// Takes back a gain at the program boundary.
+    pub(super) fn withhold_program(&mut self) {
+        if self.kind.boundary() == Boundary::Program {
+            (self.factor, self.ceiling) = (None, None);
+            (self.relative_gain, self.relative_gain_low, self.worth) = (None, None, None);
+            self.condition = Some("only within one workload class: the jobs divide by different ideals");
+        }
     }
 
     fn new(lever: &Lever, rank: u64) -> Self {
