@@ -19,7 +19,7 @@ impl Symbol {
     }
 }
 
-/// A table of distinct strings, stored end to end: besides its text a string costs some 14 bytes.
+/// A table of distinct strings, stored end to end: besides its text a string costs some 20 bytes.
 ///
 /// ```
 /// use goodput_core::records::{Symbol, Symbols};
@@ -34,7 +34,21 @@ pub struct Symbols {
     text: String,
     /// Where each string ends in `text`; it begins where the one before it ends.
     ends: Vec<usize>,
-    by_string: HashTable<u32>,
+    by_string: HashTable<Entry>,
+}
+
+/// A string with its hash, so that the table grows without looking at the text again.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    hash: u32,
+    id: u32,
+}
+
+impl Entry {
+    /// The hash spread over the bits that the table looks at.
+    fn spread(self) -> u64 {
+        u64::from(self.hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }
 
 impl Default for Symbols {
@@ -53,26 +67,32 @@ impl Symbols {
 
     /// The handle of `string`, added if it is new.
     pub fn intern(&mut self, string: &str) -> Symbol {
-        let hash = hash(string);
-        if let Some(&id) = self.by_string.find(hash, |&id| self.get(Symbol(id)) == string) {
-            return Symbol(id);
-        }
         let id = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        let entry = Entry { hash: hash(string), id };
+        if let Some(symbol) = self.find_entry(entry, string) {
+            return symbol;
+        }
         self.text.push_str(string);
         self.ends.push(self.text.len());
-        let (text, ends) = (&self.text, &self.ends);
-        self.by_string.insert_unique(hash, id, |&id| self::hash(slice(text, ends, id as usize)));
+        self.by_string.insert_unique(entry.spread(), entry, |entry| entry.spread());
         Symbol(id)
     }
 
     /// The handle of `string` if it is in the table.
     pub fn find(&self, string: &str) -> Option<Symbol> {
-        self.by_string.find(hash(string), |&id| self.get(Symbol(id)) == string).map(|&id| Symbol(id))
+        self.find_entry(Entry { hash: hash(string), id: 0 }, string)
+    }
+
+    fn find_entry(&self, wanted: Entry, string: &str) -> Option<Symbol> {
+        let is_it = |entry: &Entry| entry.hash == wanted.hash && self.get(Symbol(entry.id)) == string;
+        self.by_string.find(wanted.spread(), is_it).map(|entry| Symbol(entry.id))
     }
 
     /// The string behind a handle of this table.
     pub fn get(&self, symbol: Symbol) -> &str {
-        slice(&self.text, &self.ends, symbol.index())
+        let index = symbol.index();
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(index).and_then(|&end| self.text.get(start..end)).unwrap_or("")
     }
 
     /// How many distinct strings there are.
@@ -86,13 +106,9 @@ impl Symbols {
     }
 }
 
-fn hash(string: &str) -> u64 {
-    BuildHasherDefault::<FxHasher>::default().hash_one(string)
-}
-
-fn slice<'a>(text: &'a str, ends: &[usize], index: usize) -> &'a str {
-    let start = index.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-    ends.get(index).and_then(|&end| text.get(start..end)).unwrap_or("")
+fn hash(string: &str) -> u32 {
+    let hash = BuildHasherDefault::<FxHasher>::default().hash_one(string);
+    (hash ^ (hash >> 32)) as u32
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub(super) enum Misaligned {
     Ambiguous { column: usize },
 }
 
-/// Joins `fields` (more than there are columns) so that there is one for every column.
+/// Joins `fields` (at least as many as there are columns) so that there is one for every column.
 ///
 /// `lists_hold_delimiter`: the delimiter is a comma, so resource and node lists hold it too.
 pub(super) fn align(

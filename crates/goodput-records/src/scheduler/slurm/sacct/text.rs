@@ -16,7 +16,7 @@ use super::header::{Layout, layout};
 use super::job::{JobRow, JobRows, Refusal, Repair, seconds_ns};
 use super::lines::Lines;
 use super::{EXPORT_COMMAND, io_error};
-use crate::{FileReport, ReadError};
+use crate::{FileReport, ReadError, Treatment};
 
 /// A record is not spread over more text than this, nor looked at more often while it grows.
 const MAX_RECORD_BYTES: usize = 1 << 20;
@@ -67,11 +67,12 @@ pub(super) fn read(
 #[derive(Debug, Default)]
 struct Pending {
     line: u32,
-    text: Vec<u8>,
+    text: String,
     delimiters: usize,
     tries: u32,
     /// Lines joined so far.
     lines: u32,
+    has_bad_utf8: bool,
 }
 
 struct Table<'a> {
@@ -88,52 +89,59 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn line(&mut self, number: u32, line: &[u8]) -> Result<(), ReadError> {
-        self.layout.split(line, &mut self.fields);
-        let is_whole = self.fields.len() == self.layout.columns.len();
-        if self.pending.lines == 0 && is_whole {
-            return self.row(number, line, None);
+    fn line(&mut self, number: u32, bytes: &[u8]) -> Result<(), ReadError> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.text_line(number, text, false),
+            Err(_) => self.text_line(number, &String::from_utf8_lossy(bytes), true),
         }
-        if self.pending.lines > 0 && is_whole && self.fits(line) {
+    }
+
+    fn text_line(&mut self, number: u32, text: &str, has_bad_utf8: bool) -> Result<(), ReadError> {
+        self.layout.split(text.as_bytes(), &mut self.fields);
+        if self.pending.lines > 0 && self.aligned(text).is_ok() {
             self.refuse_pending();
-            return self.row(number, line, None);
         }
-        if self.pending.lines == 0 && self.continues_last_column(line) {
-            self.rows.report.skipped.entry("continuation line").and_modify(|n| *n += 1).or_insert(1);
-            return Ok(());
+        if self.pending.lines == 0 && self.fields.len() == self.layout.columns.len() {
+            return self.row(number, text, has_bad_utf8.then(bad_utf8).into_iter().collect());
         }
-        self.extend_pending(number, line);
+        if self.pending.lines == 0 {
+            if text.trim_ascii().is_empty() {
+                return Ok(());
+            }
+            if self.continues_last_column(text) {
+                self.rows.report.find(Treatment::Noted, "continuation_line", number, "", || {
+                    "the line continues the free text of the row before, whose last column holds line breaks".to_owned()
+                });
+                return Ok(());
+            }
+        }
+        self.extend_pending(number, text);
+        self.pending.has_bad_utf8 |= has_bad_utf8;
         self.try_pending()
     }
 
-    /// Whether the fields at hand have the shapes of their columns.
-    fn fits(&self, line: &[u8]) -> bool {
-        let text = String::from_utf8_lossy(line);
-        self.fields
-            .iter()
-            .zip(&self.layout.columns.shapes)
-            .all(|(&(start, end), shape)| text.get(start..end).is_some_and(|text| shape.matches(text)))
+    /// One field for each column, where the fields at hand have the shapes of the columns.
+    fn aligned(&self, text: &str) -> Result<Vec<Bounds>, Misaligned> {
+        align(text, &self.fields, &self.layout.columns, self.layout.delimiter == b",")
     }
 
     /// Whether this short line is the rest of a free text at the end of the row before.
-    fn continues_last_column(&self, line: &[u8]) -> bool {
-        let text = String::from_utf8_lossy(line);
-        line.trim_ascii().is_empty()
-            || (self.last_is_row
-                && self.layout.ends_in_free_text()
-                && self.fields.len() < self.layout.columns.len()
-                && !begins_a_row(&text, &self.fields, &self.layout.columns))
+    fn continues_last_column(&self, text: &str) -> bool {
+        self.last_is_row
+            && self.layout.ends_in_free_text()
+            && self.fields.len() < self.layout.columns.len()
+            && !begins_a_row(text, &self.fields, &self.layout.columns)
     }
 
-    fn extend_pending(&mut self, number: u32, line: &[u8]) {
+    fn extend_pending(&mut self, number: u32, text: &str) {
         let pending = &mut self.pending;
         if pending.lines == 0 {
             pending.line = number;
         } else {
-            pending.text.push(b'\n');
+            pending.text.push('\n');
         }
         pending.lines += 1;
-        pending.text.extend_from_slice(line);
+        pending.text.push_str(text);
         pending.delimiters += self.fields.len().saturating_sub(1);
         self.last_is_row = false;
     }
@@ -148,21 +156,15 @@ impl Table<'_> {
             return Ok(());
         }
         let text = std::mem::take(&mut self.pending.text);
-        let lossy = String::from_utf8_lossy(&text);
-        self.layout.split(lossy.as_bytes(), &mut self.fields);
-        let columns = &self.layout.columns;
-        let aligned = if self.fields.len() == columns.len() && self.fits(lossy.as_bytes()) {
-            Ok(self.fields.clone())
-        } else {
-            align(&lossy, &self.fields, columns, self.layout.delimiter == b",")
-        };
-        match aligned {
+        self.layout.split(text.as_bytes(), &mut self.fields);
+        match self.aligned(&text) {
             Ok(bounds) => {
-                let repair = self.alignment_repair();
+                let mut repairs: Vec<Repair> = self.alignment_repair().into_iter().collect();
+                repairs.extend(self.pending.has_bad_utf8.then(bad_utf8));
                 self.fields = bounds;
                 let line = self.pending.line;
                 self.pending = Pending::default();
-                self.row(line, lossy.as_bytes(), repair)
+                self.row(line, &text, repairs)
             }
             Err(fault) => {
                 self.pending.tries += 1;
@@ -226,23 +228,8 @@ impl Table<'_> {
     }
 
     /// A row whose fields are one for each column.
-    fn row(&mut self, line: u32, bytes: &[u8], repair: Option<Repair>) -> Result<(), ReadError> {
+    fn row(&mut self, line: u32, text: &str, repairs: Vec<Repair>) -> Result<(), ReadError> {
         self.last_is_row = true;
-        let mut repairs: Vec<Repair> = repair.into_iter().collect();
-        let lossy;
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) => {
-                lossy = String::from_utf8_lossy(bytes).into_owned();
-                self.layout.split(lossy.as_bytes(), &mut self.fields);
-                repairs.push(Repair {
-                    code: "bad_utf8",
-                    field: "",
-                    message: "bytes that are no UTF-8 were replaced".to_owned(),
-                });
-                &lossy
-            }
-        };
         let cells = Cells { text, fields: &self.fields, columns: &self.layout.columns };
         let id = cells.id();
         if let Some(dot) = memchr::memchr(b'.', id.as_bytes()) {
@@ -272,6 +259,10 @@ impl Table<'_> {
         }
         Ok(())
     }
+}
+
+fn bad_utf8() -> Repair {
+    Repair { code: "bad_utf8", field: "", message: "bytes that are no UTF-8 were replaced".to_owned() }
 }
 
 /// What is wrong with a value: the row alone, or the whole file.
@@ -437,7 +428,7 @@ impl Orphans {
             self.bases.iter().map(AsRef::as_ref).filter(|base| !rows.has_job(base)).collect();
         missing.sort_unstable();
         for base in missing {
-            rows.report.find(crate::Treatment::Noted, "steps_without_job", 0, "JobID", || {
+            rows.report.find(Treatment::Noted, "steps_without_job", 0, "JobID", || {
                 format!("job {base} has steps and no row of its own: its allocation does not count")
             });
         }
