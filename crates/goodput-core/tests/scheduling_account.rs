@@ -358,3 +358,51 @@ fn a_series_of_pool_totals_is_accounted_in_both_scopes() {
     assert!(codes(&account).contains(&"nothing_held"));
     assert!(codes(&fleet.account(0, 200)).contains(&"window_not_covered"));
 }
+
+#[test]
+fn a_reservation_granted_to_a_team_is_held_and_one_for_maintenance_is_out_of_service() {
+    let mut fleet = Fleet::new();
+    fleet.nodes(&["n1", "n2"], 8, "h100", &["train"]);
+    fleet.attempt("1", "train", (0, Some(0), Some(50)), 4, &["n1"]);
+    fleet.reservation(0, 80, &["n1"], false);
+    fleet.reservation(20, 60, &["n2"], true);
+    let account = fleet.account(0, 100);
+    assert_eq!(account.fleet.idle_reserved, device_seconds(4 * 50 + 8 * 30));
+    assert_eq!(account.fleet.held, device_seconds(200 + 440));
+    assert_eq!(account.fleet.out_of_service, device_seconds(8 * 40));
+
+    fleet.reservation(0, 80, &[], true);
+    assert!(codes(&fleet.account(0, 100)).contains(&"maintenance_unknown"));
+}
+
+#[test]
+fn losses_name_the_largest_records_behind_them() {
+    let mut fleet = Fleet::new();
+    fleet.nodes(&["n1", "n2", "n3"], 8, "h100", &["train"]);
+    fleet.attempt("a", "train", (0, Some(0), Some(100)), 7, &["n1"]);
+    fleet.attempt("b", "train", (0, Some(0), Some(100)), 7, &["n2"]);
+    fleet.attempt("c", "train", (0, Some(0), Some(100)), 7, &["n3"]);
+    for submit in [40, 10, 70, 20, 30, 50, 60] {
+        fleet.waiting(&submit.to_string(), "train", submit, 2, 1);
+    }
+    let account = fleet.account(0, 100);
+    let lines = |pattern| {
+        let loss = account.fleet.losses.iter().find(|loss| loss.pattern == pattern).unwrap();
+        loss.evidence.iter().map(|source| source.line).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(Pattern::Fragmentation), [4, 6, 7, 3, 8]);
+    assert_eq!(lines(Pattern::NoDemand), []);
+}
+
+#[test]
+fn cohorts_show_what_was_kept_or_partly_held_for_them() {
+    let account = shared_pool().account(0, 100);
+    let gangs: Vec<_> = account
+        .cohorts
+        .iter()
+        .filter(|cohort| cohort.kind == CohortKind::GangSize)
+        .map(|cohort| (cohort.label.as_str(), cohort.attempts, cohort.partly_held))
+        .collect();
+    let none = Some(CapacityTime::ZERO);
+    assert_eq!(gangs, [("32", 2, Some(device_seconds(1500))), ("65", 1, none)]);
+}

@@ -6,8 +6,9 @@ use crate::pattern::Pattern;
 use crate::records::{FleetRecords, Symbol};
 
 use super::attempts::{HeldIntervals, Jobs};
-use super::cohorts::Grouping;
+use super::cohorts::{Grouping, in_devices};
 use super::events::MAX_POSITION;
+use super::evidence::evidence;
 use super::input::{Input, records_end};
 use super::layout::Layout;
 use super::notes::Notes;
@@ -43,6 +44,7 @@ pub fn account(
     input.partial_holds(&mut notes);
     input.capacity();
     input.outages(&mut notes);
+    input.reservations(&mut notes);
     input.series(&mut notes);
     let ticks = input.snapshots();
     let demand_known = input.demand_known(&ticks, &mut notes);
@@ -56,58 +58,71 @@ pub fn account(
     }
     sweep.run(&events, &changes, window.to());
     drop(events);
-    let (pools, fleet) = results(sweep, &layout, options, records);
-    warn_excess(records, &pools, &mut notes);
+    let partly_held = sweep.partly_held();
+    let results = Results::of(sweep, &layout, options, records);
+    warn_excess(records, &results, &mut notes);
+    warn_unsettled(&results, &mut notes);
+    let (mut pools, mut fleet) = (results.pools, results.fleet);
+    let found = evidence(records, window, horizon, &layout, &placement);
+    for (pool, evidence) in pools.iter_mut().chain([&mut fleet]).zip(&found) {
+        for loss in &mut pool.losses {
+            loss.evidence = evidence.of(loss.pattern);
+        }
+    }
     let grouping =
-        Grouping { records, jobs: &jobs, window, held: &held, placement: &placement, partly_held: &[] };
+        Grouping { records, jobs: &jobs, window, horizon, held: &held, placement: &placement, partly_held };
     let cohorts = grouping.cohorts(&mut notes);
     Ok(SchedulingAccount {
         window,
         denominator: options.denominator,
-        pools: pools.into_iter().map(|(pool, _)| pool).collect(),
+        pools,
         fleet,
         held,
-        by_state,
+        by_state: by_state.into_iter().map(|(state, time)| (state, in_devices(records, time))).collect(),
         cohorts,
         warnings: notes.into_warnings(),
     })
 }
 
-/// The pools, each with what it held beyond its known capacity, and the fleet.
-fn results(
-    sweep: Sweep<'_>,
-    layout: &Layout,
-    options: &SchedulingOptions,
-    records: &FleetRecords,
-) -> (Vec<(PoolAccount, CapacityTime)>, PoolAccount) {
-    let unit = i128::from(records.device_unit.per_device());
-    let coverage = sweep.covered_ns as f64 / options.window.duration_ns() as f64;
-    let sampled = sweep.covered_ns > 0;
-    let scope = sweep.fleet;
-    let mut whole = Totals::default();
-    let mut shape_known = true;
-    let mut pools = Vec::with_capacity(sweep.pools.len());
-    for (mut pool, spec) in sweep.pools.into_iter().zip(&layout.pools) {
-        let series = pool.take_series();
-        whole.include(&pool.totals);
-        shape_known &= pool.shape_known;
-        let view = View { totals: &pool.totals, shape_known: pool.shape_known, sampled, coverage, unit };
-        let account = view.account(spec.name, series, &[], options.denominator);
-        pools.push((account, view.amount(pool.totals.excess)));
+/// What the sweep found.
+struct Results {
+    pools: Vec<PoolAccount>,
+    /// What each pool held beyond its known capacity.
+    excess: Vec<CapacityTime>,
+    fleet: PoolAccount,
+}
+
+impl Results {
+    fn of(sweep: Sweep<'_>, layout: &Layout, options: &SchedulingOptions, records: &FleetRecords) -> Self {
+        let unit = i128::from(records.device_unit.per_device());
+        let coverage = sweep.covered_ns as f64 / options.window.duration_ns() as f64;
+        let sampled = sweep.covered_ns > 0;
+        let scope = sweep.fleet;
+        let mut whole = Totals::default();
+        let mut shape_known = true;
+        let (mut pools, mut excess) = (Vec::new(), Vec::new());
+        for (mut pool, spec) in sweep.pools.into_iter().zip(&layout.pools) {
+            let series = pool.take_series();
+            whole.include(&pool.totals);
+            shape_known &= pool.shape_known;
+            let view = View { totals: &pool.totals, shape_known: pool.shape_known, sampled, coverage, unit };
+            pools.push(view.account(spec.name, series, &[], options.denominator));
+            excess.push(view.amount(pool.totals.excess));
+        }
+        let fleet = scope.totals;
+        whole.classes[0] = fleet.no_demand;
+        whole.classes[1] += fleet.behind_pool_bounds;
+        whole.free_waiting = fleet.free_waiting;
+        whole.free_empty = fleet.free_empty;
+        whole.free_other_waiting = fleet.free_other_waiting;
+        whole.quota_stranded = fleet.quota_stranded;
+        whole.waiting_ns = fleet.waiting_ns;
+        whole.most_devices = fleet.most_devices;
+        let view = View { totals: &whole, shape_known, sampled, coverage, unit };
+        let other_type = [(Pattern::CapabilityMismatch, fleet.other_type)];
+        let fleet = view.account(Symbol::EMPTY, scope.series, &other_type, options.denominator);
+        Self { pools, excess, fleet }
     }
-    let fleet = scope.totals;
-    whole.classes[0] = fleet.no_demand;
-    whole.classes[1] += fleet.behind_pool_bounds;
-    whole.free_waiting = fleet.free_waiting;
-    whole.free_empty = fleet.free_empty;
-    whole.free_other_waiting = fleet.free_other_waiting;
-    whole.quota_stranded = fleet.quota_stranded;
-    whole.waiting_ns = fleet.waiting_ns;
-    whole.most_devices = fleet.most_devices;
-    let view = View { totals: &whole, shape_known, sampled, coverage, unit };
-    let other_type = [(Pattern::CapabilityMismatch, fleet.other_type)];
-    let fleet = view.account(Symbol::EMPTY, scope.series, &other_type, options.denominator);
-    (pools, fleet)
 }
 
 /// Integrals of a pool on their way to an account.
@@ -158,6 +173,7 @@ impl View<'_> {
             out_of_service: self.amount(totals.out_of_service),
             offered,
             held,
+            idle_reserved: self.amount(totals.idle_reserved),
             losses,
             diagnostics: self.diagnostics(),
             series: series.into_points(self.unit as f64),
@@ -187,8 +203,8 @@ impl View<'_> {
 ///
 /// The capacity is raised for that time and not the allocation cut: an allocation is made of devices that exist, so
 /// the capacity record is what is behind. Refusing the account instead would hide every other figure.
-fn warn_excess(records: &FleetRecords, pools: &[(PoolAccount, CapacityTime)], notes: &mut Notes) {
-    for (pool, excess) in pools.iter().filter(|(_, excess)| !excess.is_zero()) {
+fn warn_excess(records: &FleetRecords, results: &Results, notes: &mut Notes) {
+    for (pool, excess) in results.pools.iter().zip(&results.excess).filter(|(_, excess)| !excess.is_zero()) {
         let name = match records.symbols.get(pool.name) {
             "" => "the fleet".to_owned(),
             name => format!("pool `{name}`"),
@@ -202,4 +218,20 @@ fn warn_excess(records: &FleetRecords, pools: &[(PoolAccount, CapacityTime)], no
             None,
         );
     }
+}
+
+/// Names what would settle the unheld time whose cause the records do not tell.
+fn warn_unsettled(results: &Results, notes: &mut Notes) {
+    let fleet = &results.fleet;
+    let unsettled = fleet.losses.iter().find(|loss| loss.pattern == Pattern::UnheldUnsettled);
+    let Some(unsettled) = unsettled.filter(|_| fleet.diagnostics.snapshot_coverage < 1.0) else { return };
+    notes.warn(
+        "unheld_unsettled",
+        format!(
+            "{:.0} device-seconds were free while a job waited that would have fitted, and snapshots cover {:.0} % of the window: whether nodes were kept for a gang, a limit blocked the job or the scheduler was late is unsettled (collect snapshots of nodes and queue, for Slurm with contrib/snapshot.sh)",
+            unsettled.amount.device_seconds(),
+            100.0 * fleet.diagnostics.snapshot_coverage
+        ),
+        None,
+    );
 }

@@ -1,10 +1,12 @@
 //! Attempts by gang size, account and partition: what they held, and how long they waited.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use crate::capacity::CapacityTime;
 use crate::records::{Attempt, DeviceUnit, FleetRecords, Symbol};
-use crate::time::Window;
+use crate::time::{Interval, Timestamp, Window};
 
 use super::attempts::Jobs;
 use super::notes::Notes;
@@ -113,16 +115,31 @@ fn label(records: &FleetRecords, kind: CohortKind, attempt: &Attempt) -> String 
     }
 }
 
+/// Sums over the records' counts, which may be thousandths of a device.
+pub(super) fn in_devices(records: &FleetRecords, time: CapacityTime) -> CapacityTime {
+    CapacityTime::from_device_ns(time.device_ns() / i128::from(records.device_unit.per_device()))
+}
+
+/// What was unheld for the sake of a gang.
+#[derive(Debug)]
+pub(super) struct PartlyHeld {
+    /// Whether snapshots could show nodes kept free.
+    pub snapshots: bool,
+    /// Kept free, by the devices of the largest gang that waited.
+    pub kept_for: BTreeMap<u64, i128>,
+}
+
 /// What is needed to group attempts.
 pub(super) struct Grouping<'a> {
     pub records: &'a FleetRecords,
     pub jobs: &'a Jobs,
     pub window: Window,
+    /// Until when the records speak.
+    pub horizon: Timestamp,
     pub held: &'a [HeldAttempt],
     /// Knows the attempts that held or waited inside the window.
     pub placement: &'a Placement,
-    /// Partly held or kept free for the gangs of one size.
-    pub partly_held: &'a [(u64, CapacityTime)],
+    pub partly_held: PartlyHeld,
 }
 
 impl Grouping<'_> {
@@ -142,12 +159,12 @@ impl Grouping<'_> {
         }
         let waits = Waits::new(self.records, self.jobs, self.window, &mut table, notes);
         waits.fill(&mut table);
-        for &(devices, time) in self.partly_held {
-            if let Some(cohort) = table.of_size(devices) {
-                *cohort.partly_held.get_or_insert_default() += time;
-            }
-        }
+        self.add_partly_held(&mut table);
         let mut cohorts = table.cohorts;
+        for cohort in &mut cohorts {
+            cohort.held = in_devices(self.records, cohort.held);
+            cohort.partly_held = cohort.partly_held.map(|time| in_devices(self.records, time));
+        }
         cohorts.sort_by(|a, b| {
             let size = |cohort: &Cohort| match cohort.kind {
                 CohortKind::GangSize => cohort.label.parse::<f64>().unwrap_or(0.0),
@@ -160,5 +177,36 @@ impl Grouping<'_> {
                 .then_with(|| a.label.cmp(&b.label))
         });
         cohorts
+    }
+
+    /// Members of incomplete gangs belong to the cohorts of their gang. Capacity kept free names no job: it counts
+    /// for the size of the largest gang that waited, and says nothing of accounts and partitions.
+    fn add_partly_held(&self, table: &mut Table<'_>) {
+        let PartlyHeld { snapshots, kept_for } = &self.partly_held;
+        let partial = &self.records.partial_holds;
+        for cohort in &mut table.cohorts {
+            let shown = match cohort.kind {
+                CohortKind::GangSize => *snapshots || !partial.is_empty(),
+                CohortKind::Account | CohortKind::Partition => !*snapshots && !partial.is_empty(),
+            };
+            cohort.partly_held = shown.then_some(CapacityTime::ZERO);
+        }
+        for hold in partial.iter().filter(|hold| self.placement.is_known(hold.attempt)) {
+            let attempt = &self.records.attempts[hold.attempt];
+            let complete = attempt.start.or(attempt.end).unwrap_or(self.horizon);
+            let interval =
+                self.window.clip(Interval::new(hold.start, hold.end.unwrap_or(complete).min(complete)));
+            let time = CapacityTime::of(u64::from(hold.devices), interval.duration_ns());
+            for cohort in table.of(hold.attempt) {
+                if let Some(partly_held) = &mut table.cohorts[cohort as usize].partly_held {
+                    *partly_held += time;
+                }
+            }
+        }
+        for (&devices, &unit_ns) in kept_for {
+            if let Some(partly_held) = table.of_size(devices).and_then(|cohort| cohort.partly_held.as_mut()) {
+                *partly_held += CapacityTime::from_device_ns(unit_ns);
+            }
+        }
     }
 }

@@ -18,6 +18,24 @@ impl Shape {
     }
 }
 
+/// What kept the gangs of a shape from starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// They need more devices than are free.
+    TooBig,
+    /// They would do by count and find no nodes of their shape.
+    Misshapen,
+    /// They fit.
+    Fits,
+    /// They would do by count; where free devices lie is unknown.
+    Unknown,
+}
+
+impl Role {
+    pub const COUNT: usize = 4;
+    pub const ALL: [Self; Self::COUNT] = [Self::TooBig, Self::Misshapen, Self::Fits, Self::Unknown];
+}
+
 /// How many gangs of one shape wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
@@ -26,6 +44,8 @@ pub(super) struct Waiting {
     pub eligible: u64,
     /// Sum of device-minutes that the eligible gangs ask for, to weigh fragmentation.
     pub requested: i64,
+    /// What kept its gangs from starting at some time, for evidence.
+    pub roles: [bool; Role::COUNT],
     /// Place in the pool's list of shapes with waiting gangs.
     place: u32,
 }
@@ -42,7 +62,13 @@ impl Shapes {
     pub fn number(&mut self, shape: Shape) -> u32 {
         let waiting = &mut self.waiting;
         *self.index.entry(shape).or_insert_with(|| {
-            waiting.push(Waiting { shape, eligible: 0, requested: 0, place: u32::MAX });
+            waiting.push(Waiting {
+                shape,
+                eligible: 0,
+                requested: 0,
+                roles: [false; Role::COUNT],
+                place: u32::MAX,
+            });
             u32::try_from(waiting.len() - 1).unwrap_or(u32::MAX)
         })
     }
@@ -75,6 +101,11 @@ pub(super) struct Demand {
 }
 
 impl Demand {
+    /// Devices of the largest eligible gang that waits.
+    pub fn largest(&self, shapes: &Shapes) -> u64 {
+        self.active.iter().map(|&number| shapes.waiting[number as usize].shape.devices).max().unwrap_or(0)
+    }
+
     /// A gang of shape `number` that asks for `minutes` of run time begins or ceases to wait.
     pub fn change(
         &mut self,

@@ -266,7 +266,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Nodes out of service: by their own records and by maintenance reservations.
+    /// Nodes out of service by their own records.
     pub fn outages(&mut self, notes: &mut Notes) {
         let known: FxHashSet<Symbol> = self.records.nodes.iter().map(|node| node.name).collect();
         for outage in self.records.node_intervals.iter().filter(|outage| outage.status != NodeStatus::Up) {
@@ -278,17 +278,28 @@ impl<'a> Input<'a> {
                 None => notes.note("outside_capacity", outage.source),
             }
         }
-        for reservation in self.records.reservations.iter().filter(|reservation| reservation.maintenance) {
+    }
+
+    /// Reservations: for maintenance they take nodes out of service, granted to a team they hold them.
+    pub fn reservations(&mut self, notes: &mut Notes) {
+        for reservation in &self.records.reservations {
             let interval = Interval::new(reservation.start, reservation.end);
-            if reservation.nodes == NodeSet::NONE {
-                if !self.window.clip(interval).is_empty() {
-                    notes.note("maintenance_unknown", reservation.source);
-                }
+            if self.window.clip(interval).is_empty() {
                 continue;
             }
+            if reservation.nodes == NodeSet::NONE {
+                let kind =
+                    if reservation.maintenance { "maintenance_unknown" } else { "reservation_unknown" };
+                notes.note(kind, reservation.source);
+            }
             for name in self.records.node_set(reservation.nodes) {
-                if let Some(node) = self.layout.node(*name) {
+                let Some(node) = self.layout.node(*name) else { continue };
+                if reservation.maintenance {
                     self.outage(node, interval);
+                } else {
+                    let interval = self.window.clip(interval);
+                    self.change(interval.start, Change::Reserved { node, begins: true });
+                    self.change(interval.end, Change::Reserved { node, begins: false });
                 }
             }
         }

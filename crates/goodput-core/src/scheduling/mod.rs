@@ -5,6 +5,7 @@ mod attempts;
 mod cohorts;
 mod demand;
 mod events;
+mod evidence;
 mod fleet_scope;
 mod fragmentation;
 mod free_nodes;
@@ -156,8 +157,11 @@ pub struct PoolAccount {
     pub out_of_service: CapacityTime,
     /// The denominator of the factor.
     pub offered: CapacityTime,
-    /// Held by complete allocations.
+    /// Held by complete allocations, and by reservations granted to a team.
     pub held: CapacityTime,
+    /// Of `held`, what reservations hold and no job uses: a runtime loss of no attempt
+    /// ([`Pattern::IdleReservation`](crate::Pattern::IdleReservation)).
+    pub idle_reserved: CapacityTime,
     /// Unheld capacity-time, each part charged once; sums to `offered - held`.
     pub losses: Vec<Loss>,
     /// Beside the charge, never part of it.
@@ -210,7 +214,7 @@ pub struct SeriesPoint {
     pub largest_gang_nodes: Option<u32>,
 }
 
-/// What one attempt held inside the window.
+/// What one attempt held of one pool inside the window: an attempt over several pools has one entry for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldAttempt {
     /// Position in `FleetRecords::attempts`.
@@ -219,7 +223,7 @@ pub struct HeldAttempt {
     pub pool: usize,
     /// Inside the window, after overlapping rows of one job were cut.
     pub interval: Interval,
-    /// Devices.
+    /// Devices, counted in the records' `device_unit`.
     pub devices: u64,
 }
 

@@ -53,6 +53,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "maintenance_unknown",
         "maintenance reservations list no nodes, so what they took out of service is unknown and stays offered (supply `scontrol show reservation`)",
     ),
+    (
+        "reservation_unknown",
+        "reservations list no nodes, so what they held idle is unknown and counts as free (supply `scontrol show reservation`)",
+    ),
     ("outside_capacity", "node states name nodes of no pool; they were not counted"),
 ];
 

@@ -1,5 +1,7 @@
 //! The state of one pool during the sweep, and its integrals.
 
+use std::collections::BTreeMap;
+
 use crate::time::{Timestamp, Window};
 
 use super::demand::{Demand, Shapes};
@@ -15,6 +17,8 @@ pub(super) struct NodeState {
     pub allocated: u32,
     /// How many intervals say that it is out of service.
     pub outages: u16,
+    /// How many reservations granted to a team hold what jobs leave free on it.
+    pub reservations: u16,
     /// The last snapshot says that it is out of service.
     pub sampled_out: bool,
     /// The last snapshot says that it is kept for a gang.
@@ -41,6 +45,8 @@ pub(super) struct Rates {
     pub out_of_service: i64,
     pub offered: i64,
     pub held: i64,
+    /// Of the held devices, those that a reservation holds and no job uses.
+    idle_reserved: i64,
     /// Free in service, assigned to nobody.
     pub free: i64,
     pub charge: Charge,
@@ -51,6 +57,8 @@ pub(super) struct Rates {
     whole_free: i64,
     fragmented: f64,
     pub largest_gang_nodes: Option<u32>,
+    /// Devices of the largest gang that waits.
+    largest_waiting: u64,
 }
 
 impl Rates {
@@ -88,6 +96,7 @@ pub(super) struct Totals {
     pub out_of_service: i128,
     pub offered: i128,
     pub held: i128,
+    pub idle_reserved: i128,
     pub classes: [i128; CLASSES],
     pub free_waiting: i128,
     pub free_empty: i128,
@@ -110,6 +119,7 @@ impl Totals {
         self.out_of_service += time(rates.out_of_service);
         self.offered += time(rates.offered);
         self.held += time(rates.held);
+        self.idle_reserved += time(rates.idle_reserved);
         for (total, devices) in self.classes.iter_mut().zip(rates.charge.classes()) {
             *total += time(devices);
         }
@@ -133,6 +143,7 @@ impl Totals {
         self.out_of_service += pool.out_of_service;
         self.offered += pool.offered;
         self.held += pool.held;
+        self.idle_reserved += pool.idle_reserved;
         for (total, of_pool) in self.classes.iter_mut().zip(pool.classes) {
             *total += of_pool;
         }
@@ -160,6 +171,8 @@ pub(super) struct PoolState {
     pub unplaced: i64,
     pub demand: Demand,
     out_free: i64,
+    /// Held by reservations and used by no job.
+    reserved_free: i64,
     planned_free: i64,
     partly_free: i64,
     whole_free: i64,
@@ -169,6 +182,8 @@ pub(super) struct PoolState {
     node_devices: u32,
     /// Whole-node gangs submitted in the window: nodes and weight, for times without a queue.
     pub usual_gangs: Vec<(u32, i64)>,
+    /// Kept free, by the size of the largest gang that waited: for it nodes are kept.
+    pub kept_for: BTreeMap<u64, i128>,
     /// Whether where devices were free was known throughout.
     pub shape_known: bool,
     pub rates: Rates,
@@ -201,6 +216,10 @@ impl PoolState {
             self.out_free += sign * free;
             return;
         }
+        if node.reservations > 0 {
+            self.reserved_free += sign * free;
+            return;
+        }
         if node.planned {
             self.planned_free += sign * free;
         }
@@ -225,13 +244,17 @@ impl PoolState {
         let ns = now - self.since;
         if ns > 0 {
             self.totals.add(&self.rates, ns);
+            if self.rates.charge.reservation > 0 {
+                let kept = i128::from(self.rates.charge.reservation) * i128::from(ns);
+                *self.kept_for.entry(self.rates.largest_waiting).or_default() += kept;
+            }
             self.series.add(self.since, now, &self.rates.level());
             self.since = now;
         }
     }
 
     /// The rates from now on.
-    pub fn recompute(&mut self, shapes: &Shapes, known: Known) {
+    pub fn recompute(&mut self, shapes: &mut Shapes, known: Known) {
         let taken = self.held + self.partial;
         let excess = (taken - self.installed).max(0);
         let installed = self.installed + excess;
@@ -239,7 +262,10 @@ impl PoolState {
         // Held devices of unknown place may lie on a node that is out of service: they stay in service.
         let out_of_service = self.out_free.min(installed - self.held - partial).max(0);
         let offered = installed - out_of_service;
-        let free = offered - self.held - partial;
+        // Jobs of unknown place may run inside a reservation.
+        let idle_reserved = self.reserved_free.min(offered - self.held - partial).max(0);
+        let held = self.held + idle_reserved;
+        let free = offered - held - partial;
         let placed = self.unplaced == 0 && self.claimed == 0 && self.node_devices > 0 && excess == 0;
         self.shape_known &= placed;
         let charge = charge(
@@ -258,7 +284,8 @@ impl PoolState {
             excess,
             out_of_service,
             offered,
-            held: self.held,
+            held,
+            idle_reserved,
             free,
             charge,
             asked: self.demand.devices,
@@ -267,6 +294,7 @@ impl PoolState {
             partly_free: self.partly_free,
             whole_free: self.whole_free,
             fragmented: if placed { self.fragmented(free, shapes) } else { 0.0 },
+            largest_waiting: if charge.reservation > 0 { self.demand.largest(shapes) } else { 0 },
             largest_gang_nodes: placed.then(|| self.whole_by_block.iter().copied().max().unwrap_or(0)),
         };
     }

@@ -1,9 +1,12 @@
 //! Walks through the events of the window once and keeps, for every pool, what is offered, held and unheld.
 
+use std::collections::BTreeMap;
+
 use crate::records::{FleetRecords, NodeStatus, PoolSample, WaitReason};
 use crate::time::Timestamp;
 
 use super::SchedulingOptions;
+use super::cohorts::PartlyHeld;
 use super::demand::{Shape, Standing};
 use super::events::{Events, Kind};
 use super::fleet_scope::FleetScope;
@@ -21,6 +24,8 @@ pub(super) enum Change {
     Capacity(CapacityChange),
     /// A node leaves service (`true`) or returns.
     Outage { node: u32, begins: bool },
+    /// A reservation granted to a team begins or ends to hold a node.
+    Reserved { node: u32, begins: bool },
     /// A snapshot of nodes or of the queue, or the end of its validity.
     Snapshot(Snapshot),
     /// A pool's totals from a series: position in `pool_samples`, and the pool.
@@ -132,6 +137,15 @@ impl<'a> Sweep<'a> {
         }
     }
 
+    /// What was partly held, by attempt, and kept free, by gang size; nothing where no record could show it.
+    pub fn partly_held(&self) -> PartlyHeld {
+        let mut kept_for: BTreeMap<u64, i128> = BTreeMap::new();
+        for (devices, unit_ns) in self.pools.iter().flat_map(|pool| &pool.kept_for) {
+            *kept_for.entry(*devices).or_default() += unit_ns;
+        }
+        PartlyHeld { snapshots: self.covered_ns > 0, kept_for }
+    }
+
     /// Lets time pass with nothing changing.
     fn advance(&mut self, to: Timestamp) {
         self.fleet.advance(&mut self.pools, self.now, to);
@@ -160,7 +174,7 @@ impl<'a> Sweep<'a> {
         for pool in self.dirty.drain(..) {
             let state = &mut self.pools[pool as usize];
             let before = state.rates;
-            state.recompute(&self.placement.shapes, self.known);
+            state.recompute(&mut self.placement.shapes, self.known);
             state.dirty = false;
             self.fleet.replace(pool, &before, &state.rates);
         }
@@ -194,6 +208,10 @@ impl<'a> Sweep<'a> {
                     // The record of the return is exact; the last snapshot is older.
                     n.sampled_out = false;
                 }
+            }),
+            Change::Reserved { node, begins } => self.change_node(node, |n| {
+                n.reservations =
+                    if begins { n.reservations.saturating_add(1) } else { n.reservations.saturating_sub(1) };
             }),
             Change::Snapshot(snapshot) => self.snapshot(snapshot),
             Change::PoolSample { sample, pool } => self.pool_sample(self.records.pool_samples[sample], pool),

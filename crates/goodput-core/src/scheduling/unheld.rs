@@ -2,7 +2,7 @@
 
 use crate::pattern::Pattern;
 
-use super::demand::{Demand, Shapes};
+use super::demand::{Demand, Role, Shapes};
 use super::free_nodes::FreeNodes;
 
 /// The classes of unheld capacity, in the order of [`PATTERNS`].
@@ -79,26 +79,13 @@ impl Free<'_> {
     }
 }
 
-/// Demand of eligible gangs by what keeps them from starting.
-#[derive(Debug, Clone, Copy, Default)]
-struct Obstacles {
-    /// Needs more devices than are free.
-    too_big: i64,
-    /// Would do by count and finds no nodes of its shape.
-    misshapen: i64,
-    /// Fits.
-    fits: i64,
-    /// Would do by count; where free devices lie is unknown.
-    unknown: i64,
-}
-
 /// Charges `free.devices + free.partial` devices.
 ///
 /// The order is: no demand, quota or limit, fragmentation, too few free, kept free or partly held for a gang,
 /// fits and was not started, unsettled. Each class takes at most what its jobs ask for and leaves the rest to the
 /// next; what exceeds all that is asked for has no demand. Too few are free when no gang that is left fits; if one
 /// fits, the devices may be kept for a larger gang, which only snapshots tell.
-pub(super) fn charge(free: &Free<'_>, demand: &Demand, shapes: &Shapes, known: Known) -> Charge {
+pub(super) fn charge(free: &Free<'_>, demand: &Demand, shapes: &mut Shapes, known: Known) -> Charge {
     // Devices assigned to an incomplete gang are not free: no other class can claim them.
     let mut charge = Charge { partial: free.partial, ..Charge::default() };
     let mut left = free.devices;
@@ -113,18 +100,19 @@ pub(super) fn charge(free: &Free<'_>, demand: &Demand, shapes: &Shapes, known: K
     };
     charge.no_demand = take(free.devices - demand.devices);
     charge.quota = take(demand.limited);
-    let obstacles = obstacles(free, demand, shapes);
-    charge.fragmentation = take(obstacles.misshapen);
-    if obstacles.fits == 0 && obstacles.unknown == 0 {
-        charge.too_few = take(obstacles.too_big);
+    let asked = asked_by_role(free, demand, shapes);
+    let asked = |role: Role| asked[role as usize];
+    charge.fragmentation = take(asked(Role::Misshapen));
+    if asked(Role::Fits) == 0 && asked(Role::Unknown) == 0 {
+        charge.too_few = take(asked(Role::TooBig));
     }
     if known.planned {
         charge.reservation = take(free.planned);
         if known.reasons {
-            charge.delay = take(obstacles.fits);
-            if obstacles.unknown == 0 {
+            charge.delay = take(asked(Role::Fits));
+            if asked(Role::Unknown) == 0 {
                 // Had the gangs that fit been started, the rest would be too few for those that remain.
-                charge.too_few += take(obstacles.too_big);
+                charge.too_few += take(asked(Role::TooBig));
             }
         }
     }
@@ -132,24 +120,29 @@ pub(super) fn charge(free: &Free<'_>, demand: &Demand, shapes: &Shapes, known: K
     charge
 }
 
-fn obstacles(free: &Free<'_>, demand: &Demand, shapes: &Shapes) -> Obstacles {
-    let mut obstacles = Obstacles { unknown: demand.shapeless, ..Obstacles::default() };
+/// Devices that eligible gangs ask for, by what keeps them from starting.
+fn asked_by_role(free: &Free<'_>, demand: &Demand, shapes: &mut Shapes) -> [i64; Role::COUNT] {
+    let mut by_role = [0i64; Role::COUNT];
+    by_role[Role::Unknown as usize] = demand.shapeless;
     for &number in &demand.active {
-        let waiting = &shapes.waiting[number as usize];
+        let waiting = &mut shapes.waiting[number as usize];
         let asked = i64::try_from(waiting.shape.devices).unwrap_or(i64::MAX);
-        let all = asked.saturating_mul(i64::try_from(waiting.eligible).unwrap_or(i64::MAX));
-        let kind = if asked > free.devices {
-            &mut obstacles.too_big
+        let role = if asked > free.devices {
+            Role::TooBig
         } else if asked <= 1 {
-            &mut obstacles.fits
+            Role::Fits
         } else {
             match waiting.shape.per_node().and_then(|per_node| free.holds(waiting.shape.nodes, per_node)) {
-                Some(true) => &mut obstacles.fits,
-                Some(false) => &mut obstacles.misshapen,
-                None => &mut obstacles.unknown,
+                Some(true) => Role::Fits,
+                Some(false) => Role::Misshapen,
+                None => Role::Unknown,
             }
         };
-        *kind = kind.saturating_add(all);
+        if free.devices > 0 {
+            waiting.roles[role as usize] = true;
+        }
+        let all = asked.saturating_mul(i64::try_from(waiting.eligible).unwrap_or(i64::MAX));
+        by_role[role as usize] = by_role[role as usize].saturating_add(all);
     }
-    obstacles
+    by_role
 }

@@ -3,7 +3,7 @@
 
 use goodput_core::records::{
     Attempt, AttemptKey, CapacityStep, FleetRecords, JobState, Node, NodeInterval, NodeSample, NodeSet,
-    NodeStatus, PartialHold, PoolSample, QueueSample, SourceRef, Symbol, WaitReason,
+    NodeStatus, PartialHold, PoolSample, QueueSample, Reservation, SourceRef, Symbol, WaitReason,
 };
 use goodput_core::scheduling::{
     Denominator, PoolAccount, SchedulingAccount, SchedulingError, SchedulingOptions, account,
@@ -150,6 +150,18 @@ impl Fleet {
         self.records.partial_holds.push(hold);
     }
 
+    pub fn reservation(&mut self, start: i64, end: i64, nodes: &[&str], maintenance: bool) {
+        let reservation = Reservation {
+            name: self.symbol("reservation"),
+            start: at(start),
+            end: at(end),
+            nodes: self.set(nodes),
+            maintenance,
+            source: SourceRef::default(),
+        };
+        self.records.reservations.push(reservation);
+    }
+
     pub fn node_sample(&mut self, seconds: i64, node: &str, status: NodeStatus, planned: bool) {
         let sample = NodeSample {
             at: at(seconds),
@@ -230,4 +242,8 @@ pub fn assert_sums(account: &SchedulingAccount) {
         account.held.iter().map(|h| CapacityTime::of(h.devices, h.interval.duration_ns())).sum();
     let by_state: CapacityTime = account.by_state.values().copied().sum();
     assert_eq!(by_state, held);
+    // A series and snapshots tell what was held without telling by whom.
+    if !account.held.is_empty() {
+        assert_eq!(held, account.fleet.held - sum(|p| p.idle_reserved));
+    }
 }
