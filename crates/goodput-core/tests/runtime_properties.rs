@@ -39,7 +39,7 @@ const STATES: [JobState; 9] = [
     JobState::Requeued,
     JobState::Resizing,
     JobState::Timeout,
-    JobState::Running,
+    JobState::OutOfMemory,
 ];
 
 /// Mostly near each other, now and then absurd.
@@ -430,14 +430,16 @@ fn live(program: Program, attempts: &[Attempt]) -> Life {
     let mut books = std::mem::take(&mut life.truth);
     let mut add = |used_for, ns: i64| *books.entry(used_for).or_default() += i128::from(ns);
     for e in &life.executed {
-        if let Some(lost) = e.discarded {
-            add(Some(lost), e.counted + e.excess + e.wait);
-            continue;
-        }
-        add(Some(e.cause), e.excess);
-        add(Some(if e.warm { e.cause } else { Pattern::InputWait }), e.wait);
         let kept = program.finishes || committed.is_some_and(|c| e.index <= c);
-        add(if kept { None } else { Some(Pattern::Pending) }, e.counted);
+        match e.discarded {
+            Some(lost) => add(Some(lost), e.counted + e.excess + e.wait),
+            None if !kept => add(Some(Pattern::Pending), e.counted + e.excess + e.wait),
+            None => {
+                add(Some(e.cause), e.excess);
+                add(Some(if e.warm { e.cause } else { Pattern::InputWait }), e.wait);
+                add(None, e.counted);
+            }
+        }
     }
     books.retain(|_, ns| *ns != 0);
     life.truth = books;

@@ -358,6 +358,17 @@ fn teardown_is_short_and_a_zombie_is_long() {
 }
 
 #[test]
+fn a_step_under_way_at_an_open_end_is_pending_and_no_hang() {
+    // Lines come when steps end; the last one 7 s ago, where a step takes 2 s.
+    let log = || Log::recording_commits().launch(0).whole_steps(0..20, 10, 2).commit(19, 50);
+    log().in_held(&[ended(0, 57, JobState::Running)]).is(40.0, &[(Startup, 10.0), (Pending, 7.0)]);
+    log().in_held(&[ended(0, 90, JobState::Running)]).is(40.0, &[(Startup, 10.0), (Hang, 40.0)]);
+    // A pending step is pending whole, its input wait included.
+    let waiting = log().record(20, 1, 50, Some(55), 3);
+    waiting.in_held(&[ended(0, 55, JobState::Running)]).is(40.0, &[(Startup, 10.0), (Pending, 5.0)]);
+}
+
+#[test]
 fn a_graceful_end_soon_after_the_last_step_ends_it() {
     let log = started().stop(Finished, 203);
     log.in_held(&[held(0, 203)]).is(100.0, &[(Startup, 100.0), (Teardown, 3.0)]);

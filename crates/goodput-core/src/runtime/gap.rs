@@ -23,8 +23,8 @@ pub(super) struct Between<'a> {
     pub evidence: &'a [Evidence],
     /// The held intervals, of which those that end at or before `from` may be left out.
     pub held: &'a [HeldInterval],
-    /// Fault-free time of the step before.
-    pub fault_free_ns: i64,
+    /// Fault-free time of the last record before.
+    pub usual_ns: i64,
     /// The log begins in the middle of a run: nothing is known of the time before it.
     pub mid_run: bool,
     /// The window's end: an allocation that ends there without a state may still run.
@@ -244,8 +244,7 @@ impl Teller<'_> {
             }
             Some((at, stop)) => {
                 let after = self.after_execution(at.at, until);
-                let usual = scale(self.gap.fault_free_ns, self.options.silence_multiple);
-                let before = if at.at - self.at <= usual {
+                let before = if at.at - self.at <= self.quiet_ns() {
                     after
                 } else if stop == StopCause::Fault {
                     Pattern::Hang
@@ -261,6 +260,8 @@ impl Teller<'_> {
                 });
                 let short = until - self.at <= self.options.teardown_limit_ns;
                 let pattern = match cause {
+                    // Still running, and no longer silent than a step may be: one is under way.
+                    _ if !ended && until - self.at <= self.quiet_ns() => Pattern::Pending,
                     _ if !(ended && short) => Pattern::Hang,
                     Cause::Preemption => Pattern::Preemption,
                     _ => Pattern::Teardown,
@@ -268,6 +269,11 @@ impl Teller<'_> {
                 self.paint(until, pattern, None);
             }
         }
+    }
+
+    /// How long no line may come before that is a silence.
+    fn quiet_ns(&self) -> i64 {
+        scale(self.gap.usual_ns, self.options.silence_multiple)
     }
 
     /// Execution is known to have ended at `stop`: teardown when the release came shortly after, a

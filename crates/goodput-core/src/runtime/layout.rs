@@ -126,7 +126,10 @@ impl Layout<'_> {
                 last: self.source(before.map_or(0, |e| step(e.steps.end - 1).line)),
                 evidence: &self.executions.evidence[self.executions.gaps[gap].evidence.clone()],
                 held: &self.held[first_held..],
-                fault_free_ns: gap.checked_sub(1).and_then(|e| self.pace.fault_free_ns[e]).unwrap_or(0),
+                usual_ns: gap.checked_sub(1).map_or(0, |e| {
+                    let count = i64::from(step(executions[e].steps.end - 1).count.max(1));
+                    self.pace.fault_free_ns[e].unwrap_or(0).saturating_mul(count)
+                }),
                 mid_run: self.mid_run && gap == 0,
                 window_to: self.window.to(),
             },
@@ -159,20 +162,23 @@ impl Fate<'_> {
         self.step.count.max(1)
     }
 
-    fn discarded_whole(&self) -> bool {
-        self.laid.discarded >= self.covered()
+    /// A discarded step is lost with its whole duration, and a pending one pending with its whole
+    /// duration: only of a step that is kept are input wait and warm-up told apart.
+    fn whole(&self) -> Option<Use> {
+        if self.laid.discarded >= self.covered() {
+            Some(self.lost)
+        } else if self.laid.pending >= self.covered() {
+            Some(Use::Lost(Pattern::Pending))
+        } else {
+            None
+        }
     }
 
-    /// Input wait is a category of its own in a step that was kept and is steady. In a discarded step
-    /// it is rework like the rest; during warm-up it belongs to what caused the start.
+    /// Input wait is a category of its own in a steady step; during warm-up it belongs to what caused
+    /// the start.
     fn wait(&self) -> Use {
-        if self.discarded_whole() {
-            self.lost
-        } else if self.warm_up_limit_ns.is_some() {
-            self.start
-        } else {
-            Use::Lost(Pattern::InputWait)
-        }
+        let steady = self.warm_up_limit_ns.is_none();
+        self.whole().unwrap_or(if steady { Use::Lost(Pattern::InputWait) } else { self.start })
     }
 
     /// During warm-up a step counts at most f; the excess belongs to what caused the start.
@@ -189,8 +195,8 @@ impl Fate<'_> {
     fn parts(&self) -> ([Part; 5], usize) {
         let mut parts = [(self.lost, 0); 5];
         let wait = self.step.input_wait_ns.max(0);
-        if self.discarded_whole() {
-            parts[0] = (self.lost, wait.saturating_add(self.laid.net_ns));
+        if let Some(whole) = self.whole() {
+            parts[0] = (whole, wait.saturating_add(self.laid.net_ns));
             return (parts, 1);
         }
         parts[0] = (self.wait(), wait);
