@@ -1,6 +1,8 @@
 //! From one job row, of text or JSON, to an [`Attempt`]: the rules that both share.
 
-use goodput_core::records::{Attempt, AttemptKey, FileId, FleetRecords, JobState, SourceRef};
+use goodput_core::records::{
+    Attempt, AttemptKey, FileId, FleetRecords, JobState, SourceRef, Symbol, Symbols,
+};
 use goodput_core::{NS_PER_SECOND, Timestamp};
 
 use super::super::node_list::NodeLists;
@@ -74,6 +76,7 @@ pub(super) struct JobRows<'a> {
     node_lists: NodeLists,
     /// By [`Symbol::index`] of the raw id: whether a row of that job was used.
     seen_jobs: Vec<bool>,
+    last_names: LastNames,
     has_devices: bool,
     has_second_attempt: bool,
     unsized_waiting: u64,
@@ -95,6 +98,7 @@ impl<'a> JobRows<'a> {
             cluster,
             node_lists: NodeLists::default(),
             seen_jobs: Vec::new(),
+            last_names: LastNames::default(),
             has_devices: false,
             has_second_attempt: false,
             unsized_waiting: 0,
@@ -169,20 +173,21 @@ impl<'a> JobRows<'a> {
         }
 
         let names = &mut self.records.symbols;
-        let key = AttemptKey {
-            cluster: names.intern(if row.cluster.is_empty() { self.cluster } else { row.cluster }),
-            job: names.intern(row.job),
-            submit,
-        };
+        let cluster = if row.cluster.is_empty() { self.cluster } else { row.cluster };
+        let [cluster, name, user, account, partition, qos, reservation] = self.last_names.intern(
+            [cluster, row.name, row.user, row.account, row.partition, row.qos, row.reservation],
+            names,
+        );
+        let key = AttemptKey { cluster, job: names.intern(row.job), submit };
         let attempt = Attempt {
             key,
             display_id: if row.display_id == row.job { key.job } else { names.intern(row.display_id) },
-            name: names.intern(row.name),
-            user: names.intern(row.user),
-            account: names.intern(row.account),
-            partition: names.intern(row.partition),
-            qos: names.intern(row.qos),
-            reservation: names.intern(row.reservation),
+            name,
+            user,
+            account,
+            partition,
+            qos,
+            reservation,
             state: row.state,
             eligible: row.eligible,
             assigned: None,
@@ -298,6 +303,21 @@ impl<'a> JobRows<'a> {
             });
         }
         Ok(self.report)
+    }
+}
+
+/// The names of the row before: most rows repeat some of them, and comparing is cheaper than looking up.
+#[derive(Debug, Default)]
+struct LastNames([Symbol; 7]);
+
+impl LastNames {
+    fn intern(&mut self, names: [&str; 7], symbols: &mut Symbols) -> [Symbol; 7] {
+        for (last, name) in self.0.iter_mut().zip(names) {
+            if symbols.get(*last) != name {
+                *last = symbols.intern(name);
+            }
+        }
+        self.0
     }
 }
 

@@ -313,7 +313,11 @@ impl<'a> Cells<'a> {
             return Err(bad("bad_state", "State", state_text, "a state such as COMPLETED").into());
         }
         let mut time = |field, name| self.time(field, name, times);
-        let (submit, eligible) = (time(Field::Submit, "Submit")?, time(Field::Eligible, "Eligible")?);
+        let submit = time(Field::Submit, "Submit")?;
+        let eligible = match self.get(Field::Eligible) == self.get(Field::Submit) {
+            true => submit,
+            false => time(Field::Eligible, "Eligible")?,
+        };
         let (start, end) = (time(Field::Start, "Start")?, time(Field::End, "End")?);
 
         let allocated = self.tres(Field::AllocTres, "AllocTRES")?;
