@@ -25,6 +25,7 @@ pub mod json;
 pub mod openmetrics;
 pub mod terminal;
 
+mod name;
 mod number;
 mod render;
 mod table;

@@ -110,11 +110,8 @@ fn over_time(view: &AccountView) -> Section {
         id: "over-time",
         title: "Offered, held and the queue over time",
         intro: format!(
-            "Of {} device-hours not held, {} fell while a job of the same pool waited and {} while none did.",
-            device_hours(
-                view.ledger.capacity_time.offered_ns.unwrap_or_default().capacity()
-                    - view.ledger.capacity_time.held_ns.capacity()
-            ),
+            "Free devices in service stood idle for {} device-hours while a job of their pool waited, and for {} while none \
+             did. Drag over a stretch to see it closer, double-click to see all of it.",
             device_hours(view.pools.iter().map(|p| p.diagnostics.free_queue_waiting_ns.capacity()).sum()),
             device_hours(view.pools.iter().map(|p| p.diagnostics.free_queue_empty_ns.capacity()).sum())
         ),

@@ -6,13 +6,14 @@ use crate::number::{count, counted, device_hours, duration, factor, percent};
 use crate::view::{CohortView, Exact, PoolView, WorkloadClassView};
 
 pub(crate) fn pools(pools: &[PoolView], detail: Detail) -> Table {
+    let full = detail == Detail::Full;
     let mut columns =
         vec![Text("pool"), Number("devices"), Number("offered h"), Number("sched."), Number("runtime")];
-    columns.extend([Number("program"), Number("MPG"), Number("free, queue waits")]);
-    if detail == Detail::Full {
-        columns.extend([Number("free, queue empty"), Number("availability")]);
+    let waiting = if full { "free h, queue waits" } else { "free, queued" };
+    columns.extend([Number("program"), Number("MPG"), Number(waiting)]);
+    if full {
+        columns.extend([Number("free h, queue empty"), Number("availability"), Text("largest unheld cause")]);
     }
-    columns.push(Text("largest unheld cause"));
     let row = |p: &PoolView| {
         let f = &p.ledger.factors;
         let mut row: Vec<Cell> = vec![
@@ -25,10 +26,11 @@ pub(crate) fn pools(pools: &[PoolView], detail: Detail) -> Table {
             factor(f.mpg).into(),
             device_hours(p.diagnostics.free_queue_waiting_ns.capacity()).into(),
         ];
-        if detail == Detail::Full {
-            row.push(device_hours(p.diagnostics.free_queue_empty_ns.capacity()).into());
-            row.push(percent(p.availability).into());
+        if !full {
+            return row;
         }
+        row.push(device_hours(p.diagnostics.free_queue_empty_ns.capacity()).into());
+        row.push(percent(p.availability).into());
         let unheld = p.losses.iter().find(|l| l.boundary == "scheduling");
         row.push(unheld.map_or_else(Cell::default, |l| Cell { pattern: Some(l.kind), ..l.label.into() }));
         row
@@ -89,30 +91,29 @@ pub(crate) fn diagnostics(pools: &[PoolView]) -> Table {
 }
 
 pub(crate) fn cohorts(cohorts: &[CohortView], detail: Detail) -> Table {
-    let mut columns =
-        vec![Text("by"), Text("cohort"), Number("attempts"), Number("held h"), Number("sched.")];
-    columns.extend([Number("first wait p50"), Number("p90")]);
-    if detail == Detail::Full {
+    let full = detail == Detail::Full;
+    let mut columns = vec![Text("cohort"), Number("attempts"), Number("held h"), Number("sched.")];
+    columns.extend([Number(if full { "first wait p50" } else { "wait p50" }), Number("p90")]);
+    if full {
         columns.extend([Number("p99"), Number("attempt wait p50"), Number("p90")]);
     }
-    columns.push(Number("longest total wait"));
+    columns.push(Number(if full { "longest total wait" } else { "longest" }));
     let mut rows = Vec::new();
-    for (kind, word) in [("gang_size", "gang size"), ("account", "account"), ("partition", "partition")] {
+    for (kind, word) in [("gang_size", "gang of"), ("account", "account"), ("partition", "partition")] {
         let mut of_kind: Vec<_> = cohorts.iter().filter(|c| c.kind == kind).collect();
         of_kind.sort_by_key(|c| std::cmp::Reverse(c.held_ns));
         let (listed, rest) = of_kind.split_at(of_kind.len().min(detail.rows()));
         for c in listed {
             let wait = |ns: Exact| Cell::from(duration(ns.as_i64()));
             let mut row: Vec<Cell> = vec![
-                word.into(),
-                detail.name(&c.label).into(),
+                format!("{word} {}", detail.name(&c.label)).into(),
                 count(c.attempts).into(),
                 device_hours(c.held_ns.capacity()).into(),
                 factor(c.scheduling_goodput).into(),
                 wait(c.first_wait.p50_ns),
                 wait(c.first_wait.p90_ns),
             ];
-            if detail == Detail::Full {
+            if full {
                 row.extend([c.first_wait.p99_ns, c.attempt_wait.p50_ns, c.attempt_wait.p90_ns].map(wait));
             }
             row.push(wait(c.total_wait.max_ns));
@@ -121,8 +122,7 @@ pub(crate) fn cohorts(cohorts: &[CohortView], detail: Detail) -> Table {
         if !rest.is_empty() {
             let held = rest.iter().map(|c| c.held_ns.capacity()).sum();
             let mut row: Vec<Cell> = vec![
-                word.into(),
-                counted(rest.len() as u64, "other").into(),
+                format!("{word} … {}", counted(rest.len() as u64, "other")).into(),
                 count(rest.iter().map(|c| c.attempts).sum()).into(),
                 device_hours(held).into(),
             ];

@@ -2,6 +2,7 @@
 
 use super::Column::{Number, Text};
 use super::{Cell, Detail, Table};
+use crate::name::cut;
 use crate::number::{count, counted, device_hours, duration, factor, percent};
 use crate::view::{ComposedView, JobView, OmittedJobsView};
 
@@ -16,10 +17,11 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
     if full {
         columns.extend([Number("as-if MPG"), Number("waited")]);
     }
-    columns.extend([Text("largest loss, of held"), Text("open next")]);
+    columns.extend([Text(if full { "largest loss, of held" } else { "largest loss" }), Text("open next")]);
     let row = |job: &&JobView| {
         let f = &job.ledger.factors;
-        let mut row: Vec<Cell> = vec![detail.name(&job.id).into(), detail.name(&job.name).into()];
+        let mut row: Vec<Cell> =
+            vec![detail.name(&job.id).into(), cut(&job.name, if full { 40 } else { 16 }).into()];
         if full {
             row.extend([detail.name(&job.user).into(), detail.name(&job.pool).into(), job.state.into()]);
         }
@@ -36,9 +38,9 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
                 super::or_unknown(job.waits.total_ns, |ns| duration(ns.as_i64())).into(),
             ]);
         }
-        row.push(job.losses.first().map_or_else(Cell::default, |l| Cell {
-            pattern: Some(l.kind),
-            ..format!("{} {}", l.label, percent(l.share)).into()
+        row.push(job.losses.first().map_or_else(Cell::default, |l| {
+            let share = if full { format!(" {}", percent(l.share)) } else { String::new() };
+            Cell { pattern: Some(l.kind), ..format!("{}{share}", l.label).into() }
         }));
         row.push(if full { job.next.why.into() } else { job.next.record.replace('_', " ").into() });
         row

@@ -14,6 +14,7 @@ pub(crate) use read::{files, findings};
 
 use goodput_core::Pattern;
 
+use crate::name::cut;
 use crate::number::UNKNOWN;
 
 /// A table, with notes that belong under it.
@@ -69,16 +70,6 @@ impl Detail {
     pub(crate) fn name(self, text: &str) -> String {
         cut(text, if self == Self::Brief { 24 } else { 40 })
     }
-}
-
-/// At most `characters` characters, the end cut and marked.
-pub(crate) fn cut(text: &str, characters: usize) -> String {
-    if text.chars().count() <= characters {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(characters.saturating_sub(1)).collect();
-    cut.push('…');
-    cut
 }
 
 /// The text of a figure, or the mark of an unknown one.

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
+use crate::name::printable;
 use crate::table::{Column, Table};
 
 /// How a terminal page is printed.
@@ -127,9 +128,4 @@ impl Page {
             self.note(note);
         }
     }
-}
-
-/// Text without control characters: names come from other people's records and may hold escape codes.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -8,11 +8,12 @@ use goodput_core::{CapacityTime, Levels};
 use goodput_records::ReadReport;
 use serde::Serialize;
 
+use super::classes::WorkloadClassView;
 use super::contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, denominator_key,
 };
 use super::exact::Exact;
-use super::jobs::{JobContext, JobView, OmittedJobsView, WorkloadClassView};
+use super::jobs::{JobContext, JobView, OmittedJobsView};
 use super::lanes::LanesView;
 use super::ledger::{Keyed, LedgerView, LossView, Scope};
 use super::pools::{CohortView, DiagnosticsView, PoolView, SeriesView, availability, device_types};

@@ -1,6 +1,7 @@
 //! Views: one a verb, serialisable, and all that a renderer knows.
 
 mod account;
+mod classes;
 mod composed;
 mod contract;
 mod exact;
@@ -15,12 +16,13 @@ mod timeline;
 mod value;
 
 pub use account::{AccountView, TiersView};
+pub use classes::WorkloadClassView;
 pub use composed::{ComposedTermView, ComposedView, EttrView};
 pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
 };
 pub use exact::Exact;
-pub use jobs::{JobView, JobWaitsView, NextView, OmittedJobsView, ProgramBasisView, WorkloadClassView};
+pub use jobs::{JobView, JobWaitsView, NextView, OmittedJobsView, ProgramBasisView};
 pub use lanes::{LaneView, LanesView, SegmentView};
 pub use ledger::{
     AllBoundsView, CapacityTimeView, DeviceHoursView, FactorBoundsView, FactorsView, Keyed, LedgerView,

@@ -23,6 +23,7 @@ use plotly::{Bar, Configuration, Layout, Plot, Trace};
 use serde::Serialize;
 
 use super::palette;
+use crate::name::{cut, printable};
 
 /// A figure of the page.
 pub(super) struct Chart {
@@ -88,8 +89,7 @@ fn script_safe(json: &str) -> String {
 
 /// Text for a figure, in which plotly would read tags and entities. Names come from other people's records.
 fn plain(text: &str, characters: usize) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    crate::table::cut(&text, characters).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    cut(&printable(text), characters).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Colour and, for what no record settles, hatching.
