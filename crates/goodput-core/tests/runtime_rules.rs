@@ -358,6 +358,20 @@ fn teardown_is_short_and_a_zombie_is_long() {
 }
 
 #[test]
+fn a_last_step_ends_where_the_next_attempt_or_a_declared_phase_begins() {
+    // The next attempt's first step comes 1 s after the last one, of which f would be 2 s.
+    let log = started().steps(20..30, 199, 2).stop(Finished, 219);
+    log.in_held(&[held(0, 219)]).is(60.0, &[(Startup, 100.0), (Rework, 59.0)]);
+    // A declared phase ends it later, within the silence multiple; a suspension is inside it.
+    let log =
+        started().phase(Phase::Declared, 201, 210).launch(210).steps(50..60, 220, 2).stop(Finished, 240);
+    log.in_held(&[held(0, 240)]).is(121.0, &[(Startup, 100.0), (DeclaredWork, 9.0), (Recovery, 10.0)]);
+    let log =
+        started().phase(Phase::Suspension, 199, 229).launch(240).steps(50..60, 250, 2).stop(Finished, 270);
+    log.in_held(&[held(0, 270)]).is(120.0, &[(Startup, 100.0), (Suspension, 30.0), (Recovery, 20.0)]);
+}
+
+#[test]
 fn a_step_under_way_at_an_open_end_is_pending_and_no_hang() {
     // Lines come when steps end; the last one 7 s ago, where a step takes 2 s.
     let log = || Log::recording_commits().launch(0).whole_steps(0..20, 10, 2).commit(19, 50);

@@ -35,8 +35,8 @@ pub(super) struct Evidence {
 pub(super) struct Gap {
     /// Signs, in order: positions in [`Executions::evidence`].
     pub evidence: Range<usize>,
-    /// Start of the first declared phase in it other than a start's own and input wait: it ends the
-    /// step before it.
+    /// Start of the first declared phase in it that is neither part of a start nor of a step (input
+    /// wait, suspension): it ends the step before it.
     pub declared_from: Option<Timestamp>,
 }
 
@@ -247,7 +247,8 @@ impl<'a> Reader<'a> {
             Phase::Reconfiguration => self.sign(at, Sign::Reconfigured, event.line),
             _ => {}
         }
-        if !matches!(phase, Phase::Launch | Phase::CheckpointLoad | Phase::InputWait) {
+        let inside_a_step = matches!(phase, Phase::InputWait | Phase::Suspension);
+        if !inside_a_step && !matches!(phase, Phase::Launch | Phase::CheckpointLoad) {
             self.gap().declared_from.get_or_insert(at);
             self.out.logged_end = None;
         }

@@ -281,9 +281,11 @@ fn end_last_steps(
         let gap = &executions.gaps[e + 1];
         let before = (last > execution.steps.start).then(|| executions.laid[last - 1].net_ns);
         let (until, own_end) = ending(step, gap, executions, normal, before, options);
-        // No step runs beyond the release.
+        // No step runs beyond the release, nor into the next attempt's first one.
         let release = held::at(held, step.start).map(|h| h.end);
-        let until = until.into_iter().chain(release).min();
+        let next = executions.laid.get(last + 1).map(|l| timeline.steps[l.position as usize].start);
+        let bounds = until.into_iter().chain(release).chain(next.filter(|&at| at > step.start));
+        let until = bounds.min();
         let mut net = 0;
         let mut end = step.start;
         let whole = Interval::new(step.start, until.unwrap_or(Timestamp::from_nanos(i64::MAX)));
