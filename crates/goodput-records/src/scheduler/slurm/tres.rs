@@ -15,8 +15,6 @@ pub struct Tres<'a> {
     pub device_type: Option<&'a [u8]>,
     /// Nodes.
     pub nodes: Option<u64>,
-    /// Processors.
-    pub cpus: Option<u64>,
 }
 
 impl<'a> Tres<'a> {
@@ -30,7 +28,7 @@ impl<'a> Tres<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`TresError`] when a count of devices, nodes or processors is no whole number.
+    /// [`TresError`] when a count of devices or nodes is no whole number.
     pub fn parse(text: &'a [u8]) -> Result<Self, TresError> {
         let mut tally = Tally::default();
         for item in text.split(|&b| b == b',') {
@@ -50,7 +48,7 @@ impl<'a> Tres<'a> {
 
 /// Devices as they are listed, in total and by type, until all of them are seen.
 #[derive(Debug, Default)]
-pub(super) struct Tally<'a> {
+struct Tally<'a> {
     tres: Tres<'a>,
     by_type: Option<u64>,
     types: u32,
@@ -58,15 +56,10 @@ pub(super) struct Tally<'a> {
 
 impl<'a> Tally<'a> {
     /// Takes one resource. The amount is asked for only where it matters: memory has its own units.
-    pub(super) fn add<E>(
-        &mut self,
-        name: &'a [u8],
-        amount: impl FnOnce() -> Result<u64, E>,
-    ) -> Result<(), E> {
+    fn add<E>(&mut self, name: &'a [u8], amount: impl FnOnce() -> Result<u64, E>) -> Result<(), E> {
         match name {
             b"gres/gpu" => self.tres.devices = Some(amount()?),
             b"node" => self.tres.nodes = Some(amount()?),
-            b"cpu" => self.tres.cpus = Some(amount()?),
             _ => {
                 if let Some(device_type) = name.strip_prefix(b"gres/gpu:") {
                     self.by_type = Some(self.by_type.unwrap_or(0).saturating_add(amount()?));
@@ -78,7 +71,7 @@ impl<'a> Tally<'a> {
         Ok(())
     }
 
-    pub(super) fn total(mut self) -> Tres<'a> {
+    fn total(mut self) -> Tres<'a> {
         self.tres.devices = self.tres.devices.or(self.by_type);
         if self.types != 1 {
             self.tres.device_type = None;

@@ -314,10 +314,8 @@ impl<'a> Cells<'a> {
         }
         let mut time = |field, name| self.time(field, name, times);
         let submit = time(Field::Submit, "Submit")?;
-        let eligible = match self.get(Field::Eligible) == self.get(Field::Submit) {
-            true => submit,
-            false => time(Field::Eligible, "Eligible")?,
-        };
+        let is_eligible_at_once = self.get(Field::Eligible) == self.get(Field::Submit);
+        let eligible = if is_eligible_at_once { submit } else { time(Field::Eligible, "Eligible")? };
         let (start, end) = (time(Field::Start, "Start")?, time(Field::End, "End")?);
 
         let allocated = self.tres(Field::AllocTres, "AllocTRES")?;
