@@ -72,7 +72,8 @@ impl Events {
 
     /// Sorts by time, then kind.
     pub fn sort(&mut self) {
-        self.packed.sort_unstable();
+        self.packed
+            .sort_unstable_by_key(|&[high, low, code]| ((u64::from(high) << 32) | u64::from(low), code));
     }
 
     /// The events in order.
