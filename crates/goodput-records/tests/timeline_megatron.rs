@@ -277,6 +277,30 @@ fn a_rollback_without_start_up_lines_is_one() {
 }
 
 #[test]
+fn training_that_ends_uncommitted_has_not_finished() {
+    let done = milestone("after training is done", 90);
+    let finished = |log: &str| {
+        matches!(instants(&read(log).0).last(), Some((EventKind::Stopped { cause: StopCause::Finished }, _)))
+    };
+    let attempt =
+        |loaded: Option<u64>, last: u64| launch(0, 8, loaded) + &interval(65, last, 2000.0, last * 16);
+    assert!(!finished(&(attempt(None, 10) + &done)));
+    assert!(finished(&(attempt(None, 10) + &save(10, 4000.0) + &done)));
+    // An earlier attempt's later commit says nothing about this one, which resumed before it.
+    let rolled_back = attempt(None, 40) + &save(40, 4000.0) + &attempt(Some(10), 20).replace("10:0", "11:0");
+    assert!(!finished(&(rolled_back + &done.replace("10:0", "11:0"))));
+}
+
+#[test]
+fn tflops_of_unknown_convention_are_not_used() {
+    let log =
+        interval(20, 10, 2000.0, 160).replace("throughput per GPU (TFLOP/s/GPU): 400.0", "TFLOPs: 97.26");
+    let (timeline, report) = read(&(launch(-60, 8, None) + &log));
+    assert_eq!(timeline.work[0].model_flops, 0);
+    assert_eq!(report.counts["unknown_flops_convention"], 1);
+}
+
+#[test]
 fn a_line_from_two_outputs_is_one() {
     let line = interval(20, 10, 2000.0, 160);
     let (timeline, report) = read(&(line.clone() + &format!("[default7]:{line}")));

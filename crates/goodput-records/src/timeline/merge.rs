@@ -3,7 +3,7 @@
 use goodput_core::records::{Commits, Event, EventKind, Timeline};
 
 /// Starts that two logs of one run stamp further apart are two starts.
-const SAME_START_NS: i64 = 600_000_000_000;
+const SAME_START_NS: u64 = 600_000_000_000;
 
 /// A run's own log with what a coarser one knows besides: Megatron-LM's stdout with its `progress.txt`,
 /// which has the scheduler's job id, the size of every attempt, starts whose output is lost, and the
@@ -29,7 +29,7 @@ pub fn merge(mut detailed: Timeline, coarse: &Timeline) -> Timeline {
         if !wanted {
             continue;
         }
-        let distance = |other: &Event| (other.interval.start - event.interval.start).abs();
+        let distance = |other: &Event| (other.interval.start - event.interval.start).unsigned_abs();
         let same = (detailed.events.iter().enumerate().zip(&known))
             .filter(|((_, other), taken)| other.kind == event.kind && !**taken)
             .map(|((position, other), _)| (distance(other), position))

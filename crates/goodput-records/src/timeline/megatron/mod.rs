@@ -5,6 +5,7 @@
 //! those together must fill the time between two stamps: see [`placement`].
 
 mod attempt;
+mod interval;
 mod message;
 mod placement;
 mod saves;

@@ -7,7 +7,8 @@ use super::entry::{Entry, Key, Scalar};
 use super::orbax::Checkpoints;
 use super::writers::Writers;
 use crate::FileReport;
-use crate::timeline::decimal::{scaled, seconds_to_ns};
+use crate::decimal::whole;
+use crate::timeline::decimal::seconds_to_ns;
 use crate::timeline::draft::Draft;
 use crate::timeline::{Source, TimelineOptions};
 
@@ -66,10 +67,7 @@ impl Job {
                 Key::CustomEnd => self.end(custom(), value, line),
                 Key::JobStart => self.start(value, line),
                 Key::JobEnd => self.stop(value, line),
-                Key::TpuInitStart => {
-                    self.stepping = false;
-                    self.begin(Phase::Launch, "tpu_init", value, line);
-                }
+                Key::TpuInitStart => self.begin(Phase::Launch, "tpu_init", value, line),
                 Key::TpuInitEnd => self.end("tpu_init", value, line),
                 Key::TrainingPrepStart => self.begin(Phase::Launch, "training_prep", value, line),
                 Key::TrainingPrepEnd => self.end("training_prep", value, line),
@@ -93,7 +91,7 @@ impl Job {
     fn step(&mut self, entry: &Entry<'_>, start: &Scalar<'_>, line: u32) {
         let Some(start) = self.time(start, "step_start_time", line) else { return };
         let index = match entry.get(Key::StepCount) {
-            Some(Scalar::Number(digits)) => whole(digits),
+            Some(Scalar::Number(digits)) => whole(digits.as_bytes()),
             _ => None,
         };
         let Some(index) = index else {
@@ -171,6 +169,9 @@ impl Job {
             return self.duplicate("duplicate_event_writer", line, name);
         }
         self.draft.begin_phase(phase, name, at, line);
+        if phase == Phase::Launch {
+            self.stepping = false;
+        }
     }
 
     fn end(&mut self, name: &str, at: &Scalar<'_>, line: u32) {
@@ -195,7 +196,7 @@ impl Job {
     fn slices(&mut self, entry: &Entry<'_>, at: &Scalar<'_>, line: u32, options: &TimelineOptions) {
         let Some(at) = self.time(at, "elastic_slice_counts_timestamp", line) else { return };
         let slices = match entry.get(Key::ActiveSlices) {
-            Some(Scalar::Number(digits)) => whole(digits),
+            Some(Scalar::Number(digits)) => whole(digits.as_bytes()),
             _ => None,
         };
         let Some(slices) = slices else {
@@ -258,16 +259,5 @@ pub(super) fn stamp(value: &Scalar<'_>) -> Option<Timestamp> {
     match value {
         Scalar::Number(digits) => seconds_to_ns(digits).map(Timestamp::from_nanos),
         _ => None,
-    }
-}
-
-/// A whole number, also when printed as `12.0`.
-pub(super) fn whole(digits: &str) -> Option<u64> {
-    match digits.parse() {
-        Ok(number) => Some(number),
-        Err(_) => {
-            let thousandths = scaled(digits, 3).filter(|n| n % 1000 == 0)?;
-            u64::try_from(thousandths / 1000).ok()
-        }
     }
 }

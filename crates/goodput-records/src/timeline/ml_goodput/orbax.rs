@@ -8,7 +8,8 @@ use goodput_core::records::{EventKind, Phase};
 use goodput_core::{Interval, Timestamp};
 
 use super::entry::{Entry, Key, Scalar};
-use super::job::{Job, stamp, whole};
+use super::job::{Job, stamp};
+use crate::decimal::whole;
 use crate::timeline::decimal::seconds_to_ns;
 
 /// What is known of this attempt's checkpoints.
@@ -151,7 +152,7 @@ impl Job {
 
 fn step(entry: &Entry<'_>) -> Option<u64> {
     match entry.get(Key::Step)? {
-        Scalar::Number(digits) => whole(digits),
+        Scalar::Number(digits) => whole(digits.as_bytes()),
         _ => None,
     }
 }

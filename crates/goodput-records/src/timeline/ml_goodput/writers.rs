@@ -44,7 +44,7 @@ impl Writers {
 
     /// Whether two stamps of one event may come from two writers.
     pub(super) fn same(&self, a: Timestamp, b: Timestamp) -> bool {
-        (a - b).abs() < self.skew_ns()
+        (a - b).unsigned_abs() < self.skew_ns().unsigned_abs()
     }
 
     /// Whether a step of number `index` at `start` is a copy of one of `steps`.

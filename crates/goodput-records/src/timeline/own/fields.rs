@@ -150,11 +150,11 @@ impl<'a> Fields<'a> {
 
     pub(super) fn time(&self, field: &'static str, raw: Raw<'a>) -> Result<Option<Timestamp>, Problem> {
         let Some(raw) = raw else { return Ok(None) };
-        let ns = match self.text(field, Some(raw)) {
-            Ok(Some(text)) => {
-                text.parse::<jiff::Timestamp>().ok().and_then(|at| i64::try_from(at.as_nanosecond()).ok())
-            }
-            _ => seconds_to_ns(raw.get()),
+        let ns = if raw.get().starts_with('"') {
+            let at = self.text(field, Some(raw))?.and_then(|text| text.parse::<jiff::Timestamp>().ok());
+            at.and_then(|at| i64::try_from(at.as_nanosecond()).ok())
+        } else {
+            seconds_to_ns(raw.get())
         };
         let expected = "seconds since 1970 or RFC 3339 with an offset";
         ns.map(|ns| Some(Timestamp::from_nanos(ns))).ok_or_else(|| Problem::value(field, expected))
