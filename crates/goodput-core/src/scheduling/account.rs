@@ -7,9 +7,10 @@ use crate::records::{FleetRecords, Symbol};
 
 use super::attempts::{HeldIntervals, Jobs};
 use super::cohorts::{Grouping, in_devices};
+use super::coverage::records_end;
 use super::events::MAX_POSITION;
 use super::evidence::evidence;
-use super::input::{Input, records_end};
+use super::input::Input;
 use super::layout::Layout;
 use super::notes::Notes;
 use super::pool::Totals;
@@ -48,13 +49,28 @@ pub fn account(
     input.series(&mut notes);
     let ticks = input.snapshots();
     let demand_known = input.demand_known(&ticks, &mut notes);
-    let Input { mut placement, mut events, changes, partials, held, by_state, usual_gangs, .. } = input;
+    let Input {
+        mut placement,
+        mut events,
+        changes,
+        partials,
+        held,
+        cohorts,
+        waiters,
+        by_state,
+        usual_gangs,
+        ..
+    } = input;
     events.sort();
+
+    let usual_gangs =
+        usual_gangs.into_iter().zip(&placement.shapes.waiting).filter(|&(weight, _)| weight > 0);
+    let usual_gangs: Vec<_> = usual_gangs.map(|(weight, waiting)| (waiting.shape, weight)).collect();
 
     let mut sweep =
         Sweep::new(records, options, &layout, &mut placement, &partials, &ticks, demand_known, &mut notes);
-    for ((pool, nodes), weight) in usual_gangs {
-        sweep.pools[pool as usize].usual_gangs.push((nodes, weight));
+    for (shape, weight) in usual_gangs {
+        sweep.pools[shape.pool as usize].usual_gangs.push((shape.nodes, weight));
     }
     sweep.run(&events, &changes, window.to());
     drop(events);
@@ -63,15 +79,14 @@ pub fn account(
     warn_excess(records, &results, &mut notes);
     warn_unsettled(&results, &mut notes);
     let (mut pools, mut fleet) = (results.pools, results.fleet);
-    let found = evidence(records, window, horizon, &layout, &placement);
+    let found = evidence(records, window, horizon, &layout, &placement, &waiters);
     for (pool, evidence) in pools.iter_mut().chain([&mut fleet]).zip(&found) {
         for loss in &mut pool.losses {
             loss.evidence = evidence.of(loss.pattern);
         }
     }
-    let grouping =
-        Grouping { records, jobs: &jobs, window, horizon, held: &held, placement: &placement, partly_held };
-    let cohorts = grouping.cohorts(&mut notes);
+    let grouping = Grouping { records, jobs: &jobs, window, horizon, placement: &placement, partly_held };
+    let cohorts = grouping.cohorts(cohorts, &mut notes);
     Ok(SchedulingAccount {
         window,
         denominator: options.denominator,

@@ -1,5 +1,7 @@
 //! Rows of one job: which belong together, and what each held once overlapping rows are cut.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::records::{Attempt, FleetRecords, JobState};
@@ -16,23 +18,27 @@ pub struct Jobs {
     order: Vec<u32>,
     /// Where each job begins in `order`, and its length at the end.
     begins: Vec<u32>,
+    /// Stretches of `order` with rows of one raw id (not of one cluster, perhaps).
+    repeated: Vec<Range<usize>>,
 }
 
 impl Jobs {
     /// Groups the attempts of `records`.
     pub fn new(records: &FleetRecords) -> Self {
         let attempts = &records.attempts;
-        let order = order_by_id(records);
+        let (order, repeated) = order_by_id(records);
         let mut begins = Vec::with_capacity(order.len() + 1);
-        for (place, &row) in order.iter().enumerate() {
-            let goes_on =
-                place > 0 && continues(&attempts[order[place - 1] as usize], &attempts[row as usize]);
-            if !goes_on {
-                begins.push(position(place));
-            }
+        let mut place = 0;
+        for rows in &repeated {
+            begins.extend((place..=rows.start).map(position));
+            let next = |&place: &usize| {
+                !continues(&attempts[order[place - 1] as usize], &attempts[order[place] as usize])
+            };
+            begins.extend((rows.start + 1..rows.end).filter(next).map(position));
+            place = rows.end;
         }
-        begins.push(position(order.len()));
-        Self { order, begins }
+        begins.extend((place..=order.len()).map(position));
+        Self { order, begins, repeated }
     }
 
     /// The rows of each job, in order of submission.
@@ -45,14 +51,20 @@ fn position(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// A counting sort by raw id (ids are dense symbols), then by cluster and submit inside the few ids that repeat.
-fn order_by_id(records: &FleetRecords) -> Vec<u32> {
+/// A counting sort by raw id (ids are dense symbols), then by cluster and submit inside the few ids that repeat,
+/// which are named. Rows are large, so that no more of them are touched than need be.
+fn order_by_id(records: &FleetRecords) -> (Vec<u32>, Vec<Range<usize>>) {
     let attempts = &records.attempts;
     let mut place = vec![0u32; records.symbols.len() + 1];
     for attempt in attempts {
         place[attempt.key.job.index() + 1] += 1;
     }
+    let mut repeated = Vec::new();
     for i in 1..place.len() {
+        let begins = place[i - 1] as usize;
+        if place[i] > 1 {
+            repeated.push(begins..begins + place[i] as usize);
+        }
         place[i] += place[i - 1];
     }
     let mut order = vec![0u32; attempts.len()];
@@ -61,19 +73,14 @@ fn order_by_id(records: &FleetRecords) -> Vec<u32> {
         order[*at as usize] = position(row);
         *at += 1;
     }
-    for rows in order.chunk_by_mut(|&a, &b| attempts[a as usize].key.job == attempts[b as usize].key.job) {
-        if rows.len() > 1 {
-            rows.sort_by_key(|&row| {
-                let attempt = &attempts[row as usize];
-                (
-                    attempt.key.cluster,
-                    attempt.key.submit,
-                    attempt.end.unwrap_or(Timestamp::from_nanos(i64::MAX)),
-                )
-            });
-        }
+    for rows in &repeated {
+        order[rows.clone()].sort_by_key(|&row| {
+            let attempt = &attempts[row as usize];
+            let open = Timestamp::from_nanos(i64::MAX);
+            (attempt.key.cluster, attempt.key.submit, attempt.end.unwrap_or(open))
+        });
     }
-    order
+    (order, repeated)
 }
 
 fn same_id(a: &Attempt, b: &Attempt) -> bool {
@@ -102,18 +109,9 @@ impl HeldIntervals {
     /// Finds the rows to correct; running rows hold until `horizon`.
     pub fn new(records: &FleetRecords, jobs: &Jobs, horizon: Timestamp, notes: &mut Notes) -> Self {
         let mut held = Self { horizon, corrected: FxHashMap::default() };
-        let attempts = &records.attempts;
-        for attempt in attempts {
-            if attempt.start.is_some_and(|start| attempt.end.is_some_and(|end| end < start)) {
-                notes.note("ends_before_start", attempt.source);
-            }
-            let may_run = matches!(attempt.state, JobState::Running | JobState::Suspended | JobState::Other);
-            if attempt.start.is_some() && attempt.end.is_none() && !may_run {
-                notes.note("no_end", attempt.source);
-            }
-        }
-        for rows in jobs.order.chunk_by(|&a, &b| same_id(&attempts[a as usize], &attempts[b as usize])) {
-            if rows.len() > 1 {
+        let same = |&a: &u32, &b: &u32| same_id(&records.attempts[a as usize], &records.attempts[b as usize]);
+        for rows in &jobs.repeated {
+            for rows in jobs.order[rows.clone()].chunk_by(same) {
                 held.cut(records, rows, notes);
             }
         }
@@ -150,6 +148,21 @@ impl HeldIntervals {
         let corrected = self.corrected.get(&position(row)).copied();
         let never = Interval::new(self.horizon, self.horizon);
         corrected.or_else(|| attempt.held(self.horizon)).unwrap_or(never)
+    }
+}
+
+/// Notes what cannot be right about an attempt that started.
+pub(super) fn note_impossible(attempt: &Attempt, notes: &mut Notes) {
+    if attempt.start.is_none() {
+        return;
+    }
+    let may_run = matches!(attempt.state, JobState::Running | JobState::Suspended | JobState::Other);
+    match attempt.end {
+        Some(end) if attempt.start.is_some_and(|start| end < start) => {
+            notes.note("ends_before_start", attempt.source);
+        }
+        None if !may_run => notes.note("no_end", attempt.source),
+        _ => {}
     }
 }
 

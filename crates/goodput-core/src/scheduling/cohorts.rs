@@ -12,7 +12,7 @@ use super::attempts::Jobs;
 use super::notes::Notes;
 use super::placement::Placement;
 use super::waits::Waits;
-use super::{Cohort, CohortKind, HeldAttempt, WaitStatistics};
+use super::{Cohort, CohortKind, WaitStatistics};
 
 /// Cohorts of each kind that an attempt belongs to.
 const KINDS: [CohortKind; 3] = [CohortKind::GangSize, CohortKind::Account, CohortKind::Partition];
@@ -25,27 +25,27 @@ const SMALL_GANG: usize = 4096;
 /// One cohort of each kind: the cohorts of one attempt.
 type Membership = [u32; 3];
 
-/// Cohorts by what groups them. An attempt is looked up many times, so the lists are dense.
+/// Cohorts by what groups them.
 pub(super) struct Table<'a> {
     records: &'a FleetRecords,
     small: Vec<u32>,
     large: FxHashMap<u64, u32>,
-    accounts: Vec<u32>,
-    partitions: Vec<u32>,
+    accounts: FxHashMap<Symbol, u32>,
+    partitions: FxHashMap<Symbol, u32>,
     pub cohorts: Vec<Cohort>,
     memberships: Vec<Membership>,
     membership_of: FxHashMap<Membership, u32>,
 }
 
 impl<'a> Table<'a> {
-    fn new(records: &'a FleetRecords) -> Self {
-        let symbols = records.symbols.len();
+    /// No cohorts yet.
+    pub fn new(records: &'a FleetRecords) -> Self {
         Self {
             records,
             small: vec![NONE; SMALL_GANG],
             large: FxHashMap::default(),
-            accounts: vec![NONE; symbols],
-            partitions: vec![NONE; symbols],
+            accounts: FxHashMap::default(),
+            partitions: FxHashMap::default(),
             cohorts: Vec::new(),
             memberships: Vec::new(),
             membership_of: FxHashMap::default(),
@@ -57,8 +57,8 @@ impl<'a> Table<'a> {
         let attempt = &self.records.attempts[row];
         KINDS.map(|kind| {
             let slot = match kind {
-                CohortKind::Account => &mut self.accounts[attempt.account.index()],
-                CohortKind::Partition => &mut self.partitions[attempt.partition.index()],
+                CohortKind::Account => self.accounts.entry(attempt.account).or_insert(NONE),
+                CohortKind::Partition => self.partitions.entry(attempt.partition).or_insert(NONE),
                 CohortKind::GangSize => match usize::try_from(attempt.devices) {
                     Ok(devices) if devices < SMALL_GANG => &mut self.small[devices],
                     _ => self.large.entry(attempt.devices).or_insert(NONE),
@@ -79,6 +79,20 @@ impl<'a> Table<'a> {
             }
             *slot
         })
+    }
+
+    /// An attempt held or waited.
+    pub fn count(&mut self, row: usize) {
+        for cohort in self.of(row) {
+            self.cohorts[cohort as usize].attempts += 1;
+        }
+    }
+
+    /// An attempt held `time`.
+    pub fn hold(&mut self, row: usize, time: CapacityTime) {
+        for cohort in self.of(row) {
+            self.cohorts[cohort as usize].held += time;
+        }
     }
 
     /// The number of the membership of an attempt: few differ, so that lists of waits need not name attempts.
@@ -136,27 +150,14 @@ pub(super) struct Grouping<'a> {
     pub window: Window,
     /// Until when the records speak.
     pub horizon: Timestamp,
-    pub held: &'a [HeldAttempt],
     /// Knows the attempts that held or waited inside the window.
     pub placement: &'a Placement,
     pub partly_held: PartlyHeld,
 }
 
 impl Grouping<'_> {
-    /// The cohorts, gang sizes ascending and the rest by what they held.
-    pub fn cohorts(&self, notes: &mut Notes) -> Vec<Cohort> {
-        let mut table = Table::new(self.records);
-        for row in (0..self.records.attempts.len()).filter(|&row| self.placement.is_known(row)) {
-            for cohort in table.of(row) {
-                table.cohorts[cohort as usize].attempts += 1;
-            }
-        }
-        for held in self.held {
-            let time = CapacityTime::of(held.devices, held.interval.duration_ns());
-            for cohort in table.of(held.attempt) {
-                table.cohorts[cohort as usize].held += time;
-            }
-        }
+    /// Completes `table`, which knows what each cohort held: gang sizes ascending, the rest by what they held.
+    pub fn cohorts(&self, mut table: Table<'_>, notes: &mut Notes) -> Vec<Cohort> {
         let waits = Waits::new(self.records, self.jobs, self.window, &mut table, notes);
         waits.fill(&mut table);
         self.add_partly_held(&mut table);

@@ -4,7 +4,6 @@ use crate::pattern::Pattern;
 use crate::records::{FleetRecords, NodeStatus, SourceRef};
 use crate::time::{Interval, Timestamp, Window};
 
-use super::attempts::waiting_interval;
 use super::demand::{Role, Standing};
 use super::layout::Layout;
 use super::placement::Placement;
@@ -75,6 +74,32 @@ impl PoolEvidence {
     }
 }
 
+/// The largest waits of each shape, by whether a limit blocked them.
+#[derive(Debug, Default)]
+pub(super) struct Waiters {
+    eligible: Vec<Largest>,
+    limited: Vec<Largest>,
+}
+
+impl Waiters {
+    /// An attempt waited.
+    pub fn add(&mut self, placement: &Placement, row: usize, waiting: Interval, source: SourceRef) {
+        let by_shape = match placement.standing(row) {
+            Standing::NotEligible => return,
+            Standing::Limited => &mut self.limited,
+            Standing::Eligible => &mut self.eligible,
+        };
+        if by_shape.len() < placement.shapes.waiting.len() {
+            by_shape.resize(placement.shapes.waiting.len(), Largest::default());
+        }
+        for part in 0..placement.parts(row) {
+            let devices = placement.shape(row, part).devices;
+            let amount = i128::from(devices) * i128::from(waiting.duration_ns());
+            by_shape[placement.part(row, part) as usize].add(amount, source);
+        }
+    }
+}
+
 /// Evidence of each pool, and of the fleet as the last.
 pub(super) fn evidence(
     records: &FleetRecords,
@@ -82,28 +107,20 @@ pub(super) fn evidence(
     horizon: Timestamp,
     layout: &Layout,
     placement: &Placement,
+    waiters: &Waiters,
 ) -> Vec<PoolEvidence> {
     let mut pools = vec![PoolEvidence::default(); layout.pools.len()];
     let amount = |devices: u64, interval: Interval| {
         i128::from(devices) * i128::from(window.clip(interval).duration_ns())
     };
-    for (row, attempt) in records.attempts.iter().enumerate() {
-        let Some(waiting) = waiting_interval(attempt, horizon).filter(|_| placement.is_known(row)) else {
-            continue;
-        };
-        for part in 0..placement.parts(row) {
-            let waited = &placement.shapes.waiting[placement.part(row, part) as usize];
-            let pool = &mut pools[waited.shape.pool as usize];
-            let amount = amount(waited.shape.devices, waiting);
-            match placement.standing(row) {
-                Standing::NotEligible => {}
-                Standing::Limited => pool.limited.add(amount, attempt.source),
-                Standing::Eligible => {
-                    for role in Role::ALL.into_iter().filter(|&role| waited.roles[role as usize]) {
-                        pool.by_role[role as usize].add(amount, attempt.source);
-                    }
-                }
-            }
+    for (number, limited) in waiters.limited.iter().enumerate() {
+        pools[placement.shapes.waiting[number].shape.pool as usize].limited.extend(limited);
+    }
+    for (number, eligible) in waiters.eligible.iter().enumerate() {
+        let waiting = &placement.shapes.waiting[number];
+        let pool = &mut pools[waiting.shape.pool as usize];
+        for role in Role::ALL.into_iter().filter(|&role| waiting.roles[role as usize]) {
+            pool.by_role[role as usize].extend(eligible);
         }
     }
     for outage in records.node_intervals.iter().filter(|outage| outage.status != NodeStatus::Up) {

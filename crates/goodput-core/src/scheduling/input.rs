@@ -8,92 +8,17 @@ use crate::capacity::CapacityTime;
 use crate::records::{FleetRecords, JobState, NodeSet, NodeStatus, Symbol};
 use crate::time::{Interval, Timestamp, Window};
 
-use super::attempts::{HeldIntervals, waiting_interval};
+use super::HeldAttempt;
+use super::attempts::{HeldIntervals, note_impossible, waiting_interval};
+use super::cohorts::Table;
 use super::events::{Events, Kind};
+use super::evidence::Waiters;
 use super::layout::Layout;
 use super::notes::Notes;
 use super::placement::{Partial, Placement};
 use super::pool_series;
 use super::snapshots::Ticks;
 use super::sweep::Change;
-use super::{HeldAttempt, SchedulingError};
-
-/// A stretch at an end of the window without any record is worth a warning from this share of the window on.
-const QUIET_SHARE: i64 = 20;
-
-/// Until when the records speak: when they were written, or the window's end.
-pub(super) fn records_end(
-    records: &FleetRecords,
-    window: Window,
-    notes: &mut Notes,
-) -> Result<Timestamp, SchedulingError> {
-    if let Some(written_at) = records.written_at {
-        if written_at <= window.from() {
-            return Err(SchedulingError::NotCovered { written_at, from: window.from() });
-        }
-        if written_at < window.to() {
-            notes.warn(
-                "window_not_covered",
-                format!(
-                    "the records were written {:.3} s before the window ends; what was free or held after that is unsettled (end the window at {} ns, or export again)",
-                    (window.to() - written_at) as f64 / 1e9,
-                    written_at.as_nanos()
-                ),
-                None,
-            );
-            return Ok(written_at);
-        }
-    }
-    note_quiet_ends(records, window, notes);
-    Ok(window.to())
-}
-
-/// A window longer than what was exported looks like an idle fleet: say so.
-fn note_quiet_ends(records: &FleetRecords, window: Window, notes: &mut Notes) {
-    let limit = window.duration_ns() / QUIET_SHARE;
-    let Some(first) =
-        records.attempts.iter().map(|a| a.start.map_or(a.key.submit, |s| s.min(a.key.submit))).min()
-    else {
-        return;
-    };
-    let quiet_ns = first - window.from();
-    if quiet_ns > limit {
-        notes.warn(
-            "window_not_covered",
-            format!(
-                "no job record is older than {:.3} s after the window begins; if the export began there, begin the window there too, or the time before looks idle",
-                quiet_ns as f64 / 1e9
-            ),
-            None,
-        );
-    }
-    if records.written_at.is_some() {
-        return;
-    }
-    let attempts = records.attempts.iter().map(|a| {
-        let known = [a.end, a.start, a.eligible];
-        known.into_iter().flatten().fold(a.key.submit, Timestamp::max)
-    });
-    let samples = records
-        .node_samples
-        .last()
-        .map(|s| s.at)
-        .into_iter()
-        .chain(records.queue_samples.last().map(|s| s.at));
-    let running = records.attempts.iter().any(|a| a.state == JobState::Running);
-    let last = attempts.chain(samples).max().unwrap_or(window.to());
-    let quiet_ns = window.to() - last;
-    if quiet_ns > limit && !running {
-        notes.warn(
-            "window_not_covered",
-            format!(
-                "the last record is {:.3} s before the window ends and no record says when it was written; if the export ended there, end the window there too, or the time after looks idle",
-                quiet_ns as f64 / 1e9
-            ),
-            None,
-        );
-    }
-}
 
 /// Events of the window and what they point to.
 pub(super) struct Input<'a> {
@@ -106,9 +31,13 @@ pub(super) struct Input<'a> {
     pub changes: Vec<Change>,
     pub partials: Vec<Partial>,
     pub held: Vec<HeldAttempt>,
+    pub cohorts: Table<'a>,
+    pub waiters: Waiters,
+    /// Rows that say when their first device was assigned.
+    bound: Vec<usize>,
     pub by_state: BTreeMap<JobState, CapacityTime>,
-    /// Weight of the gangs submitted in the window, by pool and nodes.
-    pub usual_gangs: BTreeMap<(u32, u32), i64>,
+    /// Weight of the whole-node gangs submitted in the window, by number of their shape.
+    pub usual_gangs: Vec<i64>,
 }
 
 impl<'a> Input<'a> {
@@ -123,8 +52,11 @@ impl<'a> Input<'a> {
             changes: Vec::new(),
             partials: Vec::new(),
             held: Vec::with_capacity(records.attempts.len()),
+            cohorts: Table::new(records),
+            waiters: Waiters::default(),
+            bound: Vec::new(),
             by_state: BTreeMap::new(),
-            usual_gangs: BTreeMap::new(),
+            usual_gangs: Vec::new(),
         }
     }
 
@@ -138,6 +70,10 @@ impl<'a> Input<'a> {
             if attempt.devices == 0 {
                 continue;
             }
+            note_impossible(attempt, notes);
+            if attempt.assigned.is_some() {
+                self.bound.push(row);
+            }
             let never = Interval::new(self.window.from(), self.window.from());
             let held = self.clip(intervals.of(row, attempt));
             let waiting = waiting_interval(attempt, self.horizon).map_or(never, |waiting| self.clip(waiting));
@@ -145,8 +81,10 @@ impl<'a> Input<'a> {
                 continue;
             }
             self.placement.place(self.records, self.layout, row, notes);
+            self.cohorts.count(row);
             if !waiting.is_empty() {
                 self.events.push(waiting.start, Kind::WaitStart, row);
+                self.waiters.add(&self.placement, row, waiting, attempt.source);
             }
             match (waiting.is_empty(), held.is_empty()) {
                 (false, false) if waiting.end == held.start => self.events.push(held.start, Kind::Start, row),
@@ -182,6 +120,7 @@ impl<'a> Input<'a> {
             });
         }
         let time = CapacityTime::of(devices, interval.duration_ns());
+        self.cohorts.hold(row, time);
         *self.by_state.entry(self.records.attempts[row].state).or_default() += time;
     }
 
@@ -191,8 +130,11 @@ impl<'a> Input<'a> {
             let node_devices = u64::from(self.layout.node_devices(shape.pool));
             if shape.nodes > 0 && shape.devices == u64::from(shape.nodes) * node_devices {
                 let devices = i64::try_from(shape.devices).unwrap_or(i64::MAX);
-                let weight = devices.saturating_mul(self.placement.minutes(row));
-                *self.usual_gangs.entry((shape.pool, shape.nodes)).or_default() += weight;
+                let number = self.placement.part(row, part) as usize;
+                if self.usual_gangs.len() <= number {
+                    self.usual_gangs.resize(number + 1, 0);
+                }
+                self.usual_gangs[number] += devices.saturating_mul(self.placement.minutes(row));
             }
         }
     }
@@ -209,9 +151,10 @@ impl<'a> Input<'a> {
             let devices = u64::from(hold.devices);
             self.partial(hold.attempt, Interval::new(hold.start, end), node, devices, true, notes);
         }
-        for (row, attempt) in self.records.attempts.iter().enumerate() {
+        for row in std::mem::take(&mut self.bound) {
+            let attempt = &self.records.attempts[row];
             let Some(assigned) = attempt.assigned else { continue };
-            if exact.contains(&row) || attempt.devices == 0 {
+            if exact.contains(&row) {
                 continue;
             }
             let complete = attempt.start.or(attempt.end).unwrap_or(self.horizon);

@@ -3,6 +3,7 @@
 mod account;
 mod attempts;
 mod cohorts;
+mod coverage;
 mod demand;
 mod events;
 mod evidence;
@@ -10,6 +11,7 @@ mod fleet_scope;
 mod fragmentation;
 mod free_nodes;
 mod input;
+mod inventory;
 mod layout;
 mod notes;
 mod placement;

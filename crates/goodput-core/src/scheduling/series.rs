@@ -31,6 +31,9 @@ pub(super) struct Series {
     to: Timestamp,
     width_ns: i64,
     stretches: Vec<Stretch>,
+    /// The stretch that time has reached, and its end.
+    current: usize,
+    current_end: Timestamp,
 }
 
 impl Series {
@@ -44,21 +47,20 @@ impl Series {
         let width_ns = (whole_ns / points + i64::from(whole_ns % points != 0)).max(1);
         let count = whole_ns / width_ns + i64::from(whole_ns % width_ns != 0);
         let stretches = vec![Stretch::default(); usize::try_from(count).unwrap_or(0)];
-        Self { from: window.from(), to: window.to(), width_ns, stretches }
+        let current_end = window.from() + width_ns;
+        Self { from: window.from(), to: window.to(), width_ns, stretches, current: 0, current_end }
     }
 
-    /// `level` held from `since` to `until`, both inside the window.
+    /// `level` held from `since` to `until`: the next piece of the window.
     pub fn add(&mut self, since: Timestamp, until: Timestamp, level: &Level) {
-        if self.stretches.is_empty() {
-            return;
-        }
         let mut at = since;
         while at < until {
-            let index = (at - self.from) / self.width_ns;
-            let Some(stretch) = usize::try_from(index).ok().and_then(|i| self.stretches.get_mut(i)) else {
-                return;
-            };
-            let end = (self.from + (index + 1).saturating_mul(self.width_ns)).min(until);
+            if at >= self.current_end {
+                self.current += 1;
+                self.current_end = self.current_end + self.width_ns;
+            }
+            let Some(stretch) = self.stretches.get_mut(self.current) else { return };
+            let end = self.current_end.min(until);
             let ns = i128::from(end - at);
             stretch.offered_ns += i128::from(level.offered) * ns;
             stretch.held_ns += i128::from(level.held) * ns;

@@ -89,7 +89,7 @@ pub(super) fn charge(free: &Free<'_>, demand: &Demand, shapes: &mut Shapes, know
     // Devices assigned to an incomplete gang are not free: no other class can claim them.
     let mut charge = Charge { partial: free.partial, ..Charge::default() };
     let mut left = free.devices;
-    if !known.demand {
+    if left == 0 || !known.demand {
         charge.unsettled = left;
         return charge;
     }
