@@ -32,7 +32,7 @@ pub fn account(
     options: &SchedulingOptions,
 ) -> Result<SchedulingAccount, SchedulingError> {
     if records.attempts.len() > MAX_POSITION {
-        return Err(SchedulingError::TooMany { attempts: records.attempts.len() });
+        return Err(SchedulingError::TooMany { records: records.attempts.len() });
     }
     let mut notes = Notes::default();
     let window = options.window;
@@ -48,6 +48,10 @@ pub fn account(
     input.reservations(&mut notes);
     input.series(&mut notes);
     let ticks = input.snapshots();
+    let most = input.changes.len().max(input.partials.len());
+    if most > MAX_POSITION {
+        return Err(SchedulingError::TooMany { records: most });
+    }
     let demand_known = input.demand_known(&ticks, &mut notes);
     let Input {
         mut placement,

@@ -82,14 +82,14 @@ pub enum SchedulingError {
         /// The pool that names it again.
         second: String,
     },
-    /// More attempts than one account can number.
+    /// More records than one account can number.
     #[error(
-        "{attempts} attempts are more than one account takes ({}); account shorter windows",
+        "{records} records are more than one account takes ({}); account shorter windows",
         events::MAX_POSITION
     )]
     TooMany {
-        /// Attempts given.
-        attempts: usize,
+        /// Records of one kind.
+        records: usize,
     },
 }
 
@@ -108,7 +108,7 @@ pub enum Denominator {
 pub struct PoolSpec {
     /// Name.
     pub name: Symbol,
-    /// Its nodes. Pools are disjoint.
+    /// Its nodes; when empty, the nodes of the partition of that name. Pools are disjoint.
     pub nodes: Vec<Symbol>,
 }
 

@@ -48,6 +48,8 @@ pub(super) struct Sweep<'a> {
     nodes: Vec<NodeState>,
     /// Standing of each attempt by the last queue snapshot; empty without snapshots.
     standing: Vec<Option<Standing>>,
+    /// Attempts whose standing a snapshot set.
+    standing_set: Vec<u32>,
     /// The attempt that waits under a raw id; empty without queue snapshots.
     waiting_of_job: Vec<u32>,
     /// Demand that only queue snapshots show, to be taken back at the next one.
@@ -95,6 +97,7 @@ impl<'a> Sweep<'a> {
                 .map(|n| NodeState { devices: n.devices, ..NodeState::default() })
                 .collect(),
             standing: if has_queue { vec![None; records.attempts.len()] } else { Vec::new() },
+            standing_set: Vec::new(),
             waiting_of_job: if has_queue { vec![NOBODY; records.symbols.len()] } else { Vec::new() },
             sampled_demand: Vec::new(),
             known: Known { demand: demand_known, ..Known::default() },
@@ -137,7 +140,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// What was partly held, by attempt, and kept free, by gang size; nothing where no record could show it.
+    /// What was kept free, by the size of the largest gang that waited.
     pub fn partly_held(&self) -> PartlyHeld {
         let mut kept_for: BTreeMap<u64, i128> = BTreeMap::new();
         for (devices, unit_ns) in self.pools.iter().flat_map(|pool| &pool.kept_for) {
@@ -377,10 +380,8 @@ impl<'a> Sweep<'a> {
                 if self.ticks.sole_source {
                     self.replace_sampled_demand(0, 0);
                 } else {
-                    for row in 0..self.standing.len() {
-                        if self.standing[row].is_some() {
-                            self.set_standing(row, None);
-                        }
+                    for row in std::mem::take(&mut self.standing_set) {
+                        self.set_standing(row as usize, None);
                     }
                 }
             }
@@ -404,6 +405,9 @@ impl<'a> Sweep<'a> {
             let sample = self.records.queue_samples[self.ticks.queue_order(place)];
             let row = self.waiting_of_job.get(sample.job.index()).copied().unwrap_or(NOBODY);
             if sample.pending && row != NOBODY {
+                if self.standing[row as usize].is_none() {
+                    self.standing_set.push(row);
+                }
                 self.set_standing(row as usize, Some(standing(sample.reason)));
             }
         }
