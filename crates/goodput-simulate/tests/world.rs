@@ -1,4 +1,5 @@
 //! A simulated fleet is deterministic, its truth adds up, and its records do not contradict it.
+#![allow(clippy::unwrap_used)]
 
 mod fleets;
 

@@ -115,6 +115,12 @@ impl Scenario {
             format!("{field}.per_day"),
             "must be zero or more",
         )?;
+        let day = Span::from_millis(86_400_000);
+        require(
+            class.hours.is_none_or(|(from, until)| from < until && until <= day),
+            format!("{field}.hours"),
+            "must lie within one day, such as [8h, 17h]",
+        )?;
         if let Some(name) = &class.reservation {
             require(
                 self.reservations.iter().any(|r| r.name == *name && r.pool == pool.name),
@@ -226,8 +232,14 @@ impl Program {
                 "must slow steps down, for at most a third of the time before it",
             )?;
         }
-        if let Ending::Failing { share: failing } = self.ending {
-            share(failing, "ending.share")?;
+        match self.ending {
+            Ending::Finished => {}
+            Ending::Failing { share: failing } => share(failing, "ending.share")?,
+            Ending::Hang { lasts, .. } | Ending::Zombie { lasts } => require(
+                lasts > Span::from_millis(600_000),
+                format!("{field}.ending.lasts"),
+                "must be more than 10min: a shorter one could not be told from a normal end",
+            )?,
         }
         require(
             self.model_flops_per_step.is_none_or(|f| f.is_finite() && (1.0..1e30).contains(&f)),

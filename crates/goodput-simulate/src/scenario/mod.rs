@@ -1,6 +1,7 @@
 //! What a simulated fleet is made of: the `FLEET.yaml` of `goodput simulate`.
 
 mod check;
+mod demo;
 mod span;
 
 use std::collections::BTreeMap;
@@ -201,6 +202,9 @@ pub struct JobClass {
     /// Mean number of further submissions a day, at random times.
     #[serde(default)]
     pub per_day: f64,
+    /// The hours of each day, from and until, in which those are submitted; all of it when not given.
+    #[serde(default)]
+    pub hours: Option<(Span, Span)>,
     /// Run-time limit; none when not given.
     #[serde(default)]
     pub time_limit: Option<Span>,

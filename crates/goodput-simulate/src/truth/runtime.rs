@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use goodput_core::Pattern;
-use goodput_core::records::{JobState, StopCause};
+use goodput_core::records::StopCause;
 
 use crate::scenario::{Program, Scenario};
 use crate::world::{Job, Mark, Steps, What};
@@ -63,6 +63,7 @@ impl JobTime {
         let mut executed: Vec<Executed> = Vec::new();
         let mut committed = None;
         let mut finished = false;
+        let mut resumes = None;
         for attempt in &job.attempts {
             if let Some((from, to)) = attempt.held(end) {
                 time.held += i128::from(to - from) * 1_000 * NS * devices;
@@ -70,19 +71,28 @@ impl JobTime {
             for stretch in &attempt.life {
                 let lasted = stretch.to - stretch.from;
                 match &stretch.what {
-                    What::Steps(steps) => executed.push(Executed { steps, lasted, fate: Fate::Pending }),
+                    What::Steps(steps) => {
+                        roll_back(&mut executed, &mut resumes);
+                        executed.push(Executed { steps, lasted, fate: Fate::Pending });
+                    }
                     What::Phase { charged, .. } | What::Silence(charged) => {
                         time.lose(*charged, lasted, devices);
                     }
                     What::Suspension => time.lose(Pattern::Suspension, lasted, devices),
-                    What::Mark(Mark::Resume { step, cause }) => discard(&mut executed, *step, *cause),
+                    What::Mark(Mark::Resume { step, cause }) => {
+                        let first_cause = resumes.map_or(*cause, |(_, first)| first);
+                        resumes = Some((*step, first_cause));
+                    }
+                    What::Mark(Mark::Restore(_)) => roll_back(&mut executed, &mut resumes),
                     What::Mark(Mark::Commit(step)) => committed = Some(*step),
                     What::Mark(Mark::Stop(StopCause::Finished)) => finished = true,
                     What::Mark(_) => {}
                 }
             }
         }
-        finished &= job.attempts.last().is_some_and(|a| a.state != JobState::Pending);
+        // A log without commits cannot tell which steps a checkpoint holds: what was not rolled back
+        // counts as retained.
+        finished |= program.checkpoint.is_none();
         for line in &mut executed {
             let last = line.steps.first + u64::from(line.steps.count) - 1;
             if line.fate == Fate::Pending && (finished || committed.is_some_and(|c| last <= c)) {
@@ -129,8 +139,9 @@ impl JobTime {
     }
 }
 
-/// Going on with step `from` discards what ran from there on, once.
-fn discard(executed: &mut [Executed], from: u64, cause: Pattern) {
+/// Going on with a step (or reading the state before it) discards what ran from there on, once.
+fn roll_back(executed: &mut [Executed], resumes: &mut Option<(u64, Pattern)>) {
+    let Some((from, cause)) = resumes.take() else { return };
     // What an eviction discards is part of its price; what a fault discards is rework.
     let charged = if cause == Pattern::Preemption { Pattern::Preemption } else { Pattern::Rework };
     for line in executed.iter_mut().filter(|l| l.fate == Fate::Pending && l.steps.first >= from) {
@@ -141,7 +152,7 @@ fn discard(executed: &mut [Executed], from: u64, cause: Pattern) {
 /// FLOPs of the retained steps over the peak of one device: device-time, rounded to the nanosecond.
 fn ideal(scenario: &Scenario, job: &Job, retained_steps: u64) -> Option<i128> {
     let flops = scenario.jobs[job.class].program.model_flops_per_step? as u128;
-    let peak_tflops = scenario.pools[job.pool].peak_tflops?;
-    let flops = flops.checked_mul(u128::from(retained_steps))? as f64;
-    Some((flops / (peak_tflops * 1e12) * 1e9).round() as i128)
+    let peak = (scenario.pools[job.pool].peak_tflops? * 1e12).round() as u128;
+    let device_ns = flops.checked_mul(u128::from(retained_steps))?.checked_mul(2_000_000_000)?;
+    i128::try_from((device_ns + peak) / (2 * peak)).ok()
 }

@@ -89,7 +89,7 @@ impl PoolTime {
                 self.idle_reservation += free * seconds;
             } else {
                 free_nodes.push(node.free);
-                planned += if node.planned.is_some() && node.is_idle() { free } else { 0 };
+                planned += if node.is_kept() { free } else { 0 };
             }
         }
         let free: i128 = free_nodes.iter().map(|&f| i128::from(f)).sum();

@@ -5,7 +5,10 @@ use goodput_core::records::JobState;
 use super::scheduler::Happening;
 use super::{Attempt, Job, Node};
 use crate::random::{Purpose, Stream};
-use crate::scenario::{OutageKind, Scenario};
+use crate::scenario::{Ending, OutageKind, Scenario};
+
+/// Seconds in a day; the first day begins with the scenario.
+const DAY: i64 = 86_400;
 
 /// The nodes, pool by pool.
 pub(crate) fn nodes(scenario: &Scenario) -> Vec<Node> {
@@ -36,13 +39,17 @@ pub(crate) fn jobs(scenario: &Scenario) -> Vec<Job> {
         submissions.extend(spec.submit_at.iter().map(|at| (at.as_seconds(), class)));
         if spec.per_day > 0.0 {
             let mut rng = Stream::new(scenario.seed, Purpose::Arrivals, class as u64, 0);
-            let mut at = 0.0;
-            loop {
-                at += rng.exponential(86_400.0 / spec.per_day);
-                if at >= end as f64 {
-                    break;
+            let (from, until) =
+                spec.hours.map_or((0, DAY), |(from, until)| (from.as_seconds(), until.as_seconds()));
+            for midnight in (0..end).step_by(DAY as usize) {
+                let mut at = from as f64;
+                loop {
+                    at += rng.exponential((until - from) as f64 / spec.per_day);
+                    if at >= until as f64 {
+                        break;
+                    }
+                    submissions.push((midnight + at as i64, class));
                 }
-                submissions.push((at as i64, class));
             }
         }
     }
@@ -52,8 +59,19 @@ pub(crate) fn jobs(scenario: &Scenario) -> Vec<Job> {
         let spec = &scenario.jobs[class];
         let pool = scenario.pool_of(spec)?;
         let attempt = Attempt::waiting(submit, submit + spec.begin_after.as_seconds());
+        let id = i as u64 + 1;
+        let mut rng = Stream::new(scenario.seed, Purpose::Job, id, 0);
+        let program = &spec.program;
+        let spread = rng.between(1.0 - program.steps_spread, 1.0 + program.steps_spread);
+        let steps = ((program.steps as f64 * spread) as u64).max(1);
+        let fails_after = match program.ending {
+            Ending::Failing { share } if rng.happens(share) => Some((steps as f64 * rng.uniform()) as u64),
+            _ => None,
+        };
         Some(Job {
-            id: i as u64 + 1,
+            id,
+            steps,
+            fails_after,
             class,
             pool,
             devices_per_node: spec.devices_per_node.unwrap_or(scenario.pools[pool].devices_per_node),

@@ -51,7 +51,8 @@ pub struct Steps {
     pub input_wait: i64,
     /// Suspended inside the stretch, in milliseconds.
     pub suspended: i64,
-    /// For warm-up after a (re)start: where its excess and its input wait are charged.
+    /// For warm-up (until the first step at or under 1.05 times the fault-free one): where its excess
+    /// and its input wait are charged.
     pub warm_up: Option<Pattern>,
 }
 
@@ -172,7 +173,8 @@ impl<'a> Life<'a> {
     fn recover(&mut self, progress: &mut Progress, at: i64, recovery: i64) {
         self.commit_until(progress, at);
         self.in_flight = None;
-        self.push(at - self.now, What::Silence(Pattern::Recovery));
+        let charged = unfinished_start(&self.stretches).unwrap_or(Pattern::Recovery);
+        self.push(at - self.now, What::Silence(charged));
         self.mark(Mark::Stop(StopCause::Fault));
         let load = progress.committed.map_or(0, |_| self.program.load.as_millis());
         let startup = (recovery - load - self.program.first_batch.as_millis()).max(0);
@@ -204,7 +206,8 @@ impl<'a> Life<'a> {
             if self.now >= until {
                 return End::Running;
             }
-            if step >= hang_after {
+            // A restart runs on for a line before it hangs again.
+            if step >= hang_after && unfinished_start(&self.stretches).is_none() {
                 return self.stall(Pattern::Hang);
             }
             if progress.fails_after.is_some_and(|last| step > last) {
@@ -246,20 +249,24 @@ impl<'a> Life<'a> {
         let program = self.program;
         let fault_free = program.step.as_millis() * i64::try_from(count).unwrap_or(i64::MAX);
         let scaled = |share: f64| (fault_free as f64 * share) as i64;
-        let warming = warm_up.filter(|(left, _)| *left > 0);
-        *warm_up = warm_up.map(|(left, cause)| (left.saturating_sub(1), cause));
         let mut lasts = fault_free;
-        if warming.is_some() {
+        let slow_start = warm_up.is_some_and(|(left, _)| left > 0);
+        if slow_start {
             lasts += scaled(program.warm_up_excess);
         } else if program.jitter > 0.0 && self.rng.happens(0.4) {
             lasts += scaled(self.rng.between(-program.jitter, program.jitter));
         }
         if let Some(slow) = &program.straggler {
             let begins = job_started + slow.after.as_millis();
-            if warming.is_none() && (begins..begins + slow.lasts.as_millis()).contains(&self.now) {
+            if !slow_start && (begins..begins + slow.lasts.as_millis()).contains(&self.now) {
                 lasts += scaled(slow.slowdown);
             }
         }
+        // Warm-up lasts until the first step at or under 1.05 times the fault-free one.
+        *warm_up = warm_up
+            .filter(|_| lasts * 20 > fault_free * 21)
+            .map(|(left, cause)| (left.saturating_sub(1), cause));
+        let charged = warm_up.map(|(_, cause)| cause);
         let mut input_wait = 0;
         if let Some(wait) = &program.input_wait
             && self.rng.happens(wait.share)
@@ -281,7 +288,7 @@ impl<'a> Life<'a> {
             }
         }
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        (lasts, Steps { first, count, input_wait, suspended, warm_up: warming.map(|(_, cause)| cause) })
+        (lasts, Steps { first, count, input_wait, suspended, warm_up: charged })
     }
 
     fn between_steps(&mut self, progress: &mut Progress, step: u64) {
@@ -340,10 +347,31 @@ impl<'a> Life<'a> {
     }
 }
 
+/// The cause of the last start, if no step followed it.
+fn unfinished_start(stretches: &[Stretch]) -> Option<Pattern> {
+    let last = stretches.iter().rev().find_map(|s| match s.what {
+        What::Mark(Mark::Resume { cause, .. }) => Some(Some(cause)),
+        What::Steps(_) => Some(None),
+        _ => None,
+    });
+    last.flatten()
+}
+
 /// Ends a life whose job worked until `alive` and was released at `release`: whatever was not
-/// complete by then leaves no line, and its time is charged to `charged`.
+/// complete by then leaves no line, and its time is charged to `charged`, or, before the first step
+/// of a start, to the cause of that start.
 pub(crate) fn cut(stretches: &mut Vec<Stretch>, start: i64, alive: i64, release: i64, charged: Pattern) {
     stretches.retain(|s| s.to <= alive);
+    let faulted = What::Mark(Mark::Stop(StopCause::Fault));
+    if let Some(stop) = stretches.iter().rposition(|s| s.what == faulted) {
+        // A fault that no restart followed is the end of execution like any other.
+        let restarted = stretches[stop..].iter().any(|s| matches!(s.what, What::Mark(Mark::Resume { .. })));
+        let before = stretches[..stop].last_mut().filter(|s| s.what == What::Silence(Pattern::Recovery));
+        if let Some(cut_off) = before.filter(|_| !restarted) {
+            cut_off.what = What::Silence(charged);
+        }
+    }
+    let charged = unfinished_start(stretches).unwrap_or(charged);
     let mut last = stretches.iter().filter(|s| s.what.is_tile()).map(|s| s.to).max().unwrap_or(start);
     let suspensions = stretches.iter().filter(|s| s.what == What::Suspension && s.from >= last);
     let bounds: Vec<_> = suspensions.map(|s| (s.from, s.to)).chain([(release, release)]).collect();

@@ -66,6 +66,10 @@ pub struct Job {
     pub pool: usize,
     /// Accelerators on each node.
     pub devices_per_node: u32,
+    /// Steps it is to run.
+    pub steps: u64,
+    /// The step after which it fails, if it does.
+    pub fails_after: Option<u64>,
     /// Its attempts, in time order.
     pub attempts: Vec<Attempt>,
 }

@@ -33,6 +33,13 @@ pub(crate) enum Happening {
     Cycle,
 }
 
+/// A release longer than this after the end of execution is late: it makes a teardown a zombie, and
+/// a silence a hang.
+const LONG_MS: i64 = 600_000;
+
+/// So many times a line's own time without a line are a silence.
+const OVERDUE_LINES: i64 = 10;
+
 /// Nodes kept free for a waiting gang.
 struct Plan {
     nodes: Vec<usize>,
@@ -309,7 +316,6 @@ impl Simulation<'_> {
         let per_node = self.jobs[job].devices_per_node;
         for &node in &nodes {
             self.state[node].free -= per_node;
-            self.state[node].planned = None;
         }
         let attempt = self.jobs[job].attempts.len() - 1;
         let limit = self.limit(job).map_or(i64::MAX, |l| now + l);
@@ -349,14 +355,6 @@ impl Simulation<'_> {
 
     /// What the next attempt of a job goes on from.
     fn progress(&self, job: usize) -> Progress {
-        let spec = &self.scenario.jobs[self.jobs[job].class].program;
-        let mut rng = Stream::new(self.scenario.seed, Purpose::Job, self.jobs[job].id, 0);
-        let spread = rng.between(1.0 - spec.steps_spread, 1.0 + spec.steps_spread);
-        let steps = ((spec.steps as f64 * spread) as u64).max(1);
-        let fails_after = match spec.ending {
-            Ending::Failing { share } if rng.happens(share) => Some((steps as f64 * rng.uniform()) as u64),
-            _ => None,
-        };
         let attempts = &self.jobs[job].attempts;
         let past = || attempts.iter().flat_map(|a| &a.life);
         let cause = match attempts.iter().rev().nth(1).map(|a| a.state) {
@@ -365,8 +363,8 @@ impl Simulation<'_> {
             Some(_) => Pattern::Recovery,
         };
         Progress {
-            steps,
-            fails_after,
+            steps: self.jobs[job].steps,
+            fails_after: self.jobs[job].fails_after,
             committed: past().rev().find_map(|s| match s.what {
                 What::Mark(Mark::Commit(step)) => Some(step),
                 _ => None,
@@ -409,6 +407,13 @@ impl Simulation<'_> {
             current.state = state;
             return self.release(now, job);
         }
+        let (charged, stop) = match current.hangs_since(at) {
+            // What hangs does not say that it stops.
+            Some(since) if state == JobState::Timeout => {
+                (if at - since > LONG_MS { Pattern::Hang } else { Pattern::Teardown }, None)
+            }
+            _ => (charged, stop),
+        };
         cut(&mut current.life, start * 1_000, alive * 1_000, at, charged);
         let stop = stop.map(|cause| Stretch { from: at, to: at, what: What::Mark(Mark::Stop(cause)) });
         current.life.extend(stop);
@@ -433,13 +438,17 @@ impl Simulation<'_> {
         }
     }
 
-    /// The end of the simulation: what still runs is cut off there.
+    /// The end of the simulation: what still runs is cut off there. What is in progress has no
+    /// line yet.
     fn close(&mut self) {
         let end = self.end;
         for job in self.running.clone() {
+            let program = &self.scenario.jobs[self.jobs[job].class].program;
+            let line = program.step.as_millis() * i64::from(program.steps_per_line);
             let current = self.current_mut(job);
             let start = current.start.unwrap_or(end);
-            cut(&mut current.life, start * 1_000, end * 1_000, end * 1_000, Pattern::Pending);
+            let charged = current.open_end(end * 1_000, line);
+            cut(&mut current.life, start * 1_000, end * 1_000, end * 1_000, charged);
             current.state = JobState::Running;
             current.suspended = suspended_seconds(&current.life);
         }
@@ -491,10 +500,29 @@ impl Attempt {
     /// Where the time after a finished execution is charged; `None` when it had not finished by `at`.
     fn after_finish(&self, at: i64) -> Option<Pattern> {
         let finished = What::Mark(Mark::Stop(StopCause::Finished));
-        let mut after = self.life.iter().skip_while(|s| s.what != finished);
-        after.next().filter(|s| s.to <= at)?;
-        let zombie = after.any(|s| s.what == What::Silence(Pattern::Zombie));
-        Some(if zombie { Pattern::Zombie } else { Pattern::Teardown })
+        let stop = self.life.iter().find(|s| s.what == finished && s.to <= at)?;
+        Some(if at - stop.to > LONG_MS { Pattern::Zombie } else { Pattern::Teardown })
+    }
+
+    /// Where the silence up to the end of the records is charged, for a line that takes `line` ms.
+    fn open_end(&self, at: i64, line: i64) -> Pattern {
+        let faulted = What::Mark(Mark::Stop(StopCause::Fault));
+        let seen = self.life.iter().filter(|s| s.to <= at);
+        let last = seen.clone().rev().find(|s| s.what == faulted || matches!(s.what, What::Steps(_)));
+        let silent_since = seen.filter(|s| s.what.is_tile()).map(|s| s.to).max().unwrap_or(at);
+        match self.after_finish(at) {
+            Some(charged) => charged,
+            None if last.is_some_and(|s| s.what == faulted) => Pattern::Recovery,
+            // A line is under way, unless it is long overdue.
+            None if at - silent_since <= OVERDUE_LINES * line => Pattern::Pending,
+            None => Pattern::Hang,
+        }
+    }
+
+    /// Since when it hangs, if it does at `at`.
+    fn hangs_since(&self, at: i64) -> Option<i64> {
+        let hang = |s: &&Stretch| s.what == What::Silence(Pattern::Hang) && s.from < at;
+        self.life.iter().find(hang).map(|s| s.from)
     }
 }
 

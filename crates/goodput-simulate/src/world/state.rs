@@ -15,7 +15,7 @@ pub(crate) struct NodeState {
     maintenance: u32,
     /// Position of the standing reservation that it belongs to now.
     pub reserved: Option<usize>,
-    /// The waiting gang that it is kept free for.
+    /// The gang that it is kept free for, as decided in the last cycle.
     pub planned: Option<usize>,
 }
 
@@ -40,6 +40,11 @@ impl NodeState {
         self.free == self.devices
     }
 
+    /// Whether it is kept free for a gang.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.planned.is_some() && self.is_idle()
+    }
+
     /// An outage begins (`true`) or ends.
     pub(crate) fn outage(&mut self, kind: OutageKind, begins: bool) {
         let count = match kind {
@@ -48,9 +53,6 @@ impl NodeState {
             OutageKind::Maintenance => &mut self.maintenance,
         };
         *count = if begins { *count + 1 } else { count.saturating_sub(1) };
-        if begins {
-            self.planned = None;
-        }
     }
 
     fn in_outage(&self, kind: OutageKind) -> bool {
@@ -64,7 +66,7 @@ impl NodeState {
     pub(crate) fn snapshot(&self) -> NodeSnapshot {
         NodeSnapshot {
             out: self.out(),
-            planned: self.planned.is_some() && self.is_idle(),
+            planned: self.is_kept(),
             reserved: self.reserved.is_some(),
             allocated: self.devices - self.free,
         }

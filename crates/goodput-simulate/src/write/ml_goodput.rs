@@ -10,13 +10,17 @@ use crate::world::{Job, Mark, Stretch, What, World};
 
 pub(super) fn write(world: &World, job: &Job) -> Vec<u8> {
     let mut text = Vec::new();
+    let mut saved = 0;
     for stretch in job.attempts.iter().flat_map(|a| &a.life) {
-        entries(&mut text, world, job, stretch);
+        if let What::Mark(Mark::Save(step)) = stretch.what {
+            saved = step;
+        }
+        entries(&mut text, world, job, stretch, saved);
     }
     text
 }
 
-fn entries(text: &mut Vec<u8>, world: &World, job: &Job, stretch: &Stretch) {
+fn entries(text: &mut Vec<u8>, world: &World, job: &Job, stretch: &Stretch, saved: u64) {
     let name = format!("{}-{}", world.scenario.jobs[job.class].name, job.id);
     let mut entry = |fields: String| {
         // Writing to memory cannot fail.
@@ -47,7 +51,7 @@ fn entries(text: &mut Vec<u8>, world: &World, job: &Job, stretch: &Stretch) {
         What::Phase { phase: Phase::CheckpointPause, .. } => {
             let lasts = (stretch.to - stretch.from) as f64 / 1e3;
             entry(format!(
-                "\"event_type\":\"save\",\"synchronous\":true,\"checkpointer_blocking_start_time\":{from},\"checkpointer_blocking_duration_secs\":{lasts}"
+                "\"event_type\":\"save\",\"step\":{saved},\"synchronous\":true,\"checkpointer_blocking_start_time\":{from},\"checkpointer_blocking_duration_secs\":{lasts}"
             ));
         }
         What::Phase { .. } => {

@@ -20,7 +20,7 @@ pub(super) fn write(world: &World, job: &Job) -> Vec<u8> {
         "devices": job.devices(&world.scenario),
         "device": pool.device,
         "dtype": pool.dtype,
-        "planned_steps": class.program.steps,
+        "planned_steps": job.steps,
         "commits": class.program.checkpoint.is_some(),
     });
     if let Some(peak) = pool.peak_tflops {
