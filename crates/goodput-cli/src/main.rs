@@ -1,2 +1,39 @@
-//! The goodput command.
-fn main() {}
+//! `goodput`: where a machine-learning fleet's accelerator-hours go.
+
+mod account;
+mod args;
+mod demo;
+mod error;
+mod fleet_file;
+mod inputs;
+mod output;
+mod simulate;
+mod time_argument;
+mod timeline;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Command, Goodput};
+use output::Answer;
+
+fn main() -> ExitCode {
+    let command = Goodput::parse().command;
+    let answer = match command {
+        Command::Account(args) => account::run(&args),
+        Command::Timeline(args) => timeline::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Completions(args) => output::completions(args.shell),
+        Command::Man => output::man_page(),
+    };
+    match answer {
+        Ok(Answer::Complete) => ExitCode::SUCCESS,
+        Ok(Answer::FallsShort) => ExitCode::from(1),
+        Err(error) => {
+            error.print();
+            ExitCode::from(2)
+        }
+    }
+}

@@ -257,7 +257,7 @@ fn the_demo_is_the_running_example() {
     close(share(pool.held(), pool.offered()), 0.65, 0.005);
     close(share(pool.gang_reservation, pool.offered()), 0.15, 0.005);
     let job = &truth.jobs[0];
-    assert_eq!(world.scenario.jobs[world.jobs[0].class].name, "pretrain-7b");
+    assert_eq!(world.scenario.jobs[world.jobs[0].class].name, "pretrain-70b");
     let pending = job.lost[&Pattern::Pending];
     close(share(job.retained, job.held - pending), 0.904, 0.001);
     close(share(job.ideal.unwrap(), job.retained), 0.480, 0.001);

@@ -1,7 +1,7 @@
 //! A fleet's records: attempts of jobs, nodes and their state, capacity, samples.
 
 use super::{SourceRef, Symbol, Symbols};
-use crate::time::{Interval, Timestamp};
+use crate::time::{Interval, Timestamp, Window};
 
 /// Identity of one attempt. A job id alone is not one: ids are reused after a scheduler loses its
 /// state, and a requeued job keeps its id (Slurm: `JobIDRaw` with its `Submit`).
@@ -379,6 +379,24 @@ impl FleetRecords {
             large(&mut sample.held);
             large(&mut sample.demand);
         }
+    }
+
+    /// From the first submission (or sample of a series) to the instant at which the records were written, else to
+    /// the last thing they say; `None` when they hold neither jobs nor series.
+    pub fn extent(&self) -> Option<Window> {
+        let mut extent: Option<Interval> = None;
+        let mut include = |at: Timestamp| {
+            let so_far = extent.get_or_insert(Interval::new(at, at));
+            (so_far.start, so_far.end) = (so_far.start.min(at), so_far.end.max(at));
+        };
+        for attempt in &self.attempts {
+            include(attempt.key.submit);
+            attempt.start.into_iter().chain(attempt.end).for_each(&mut include);
+        }
+        self.pool_samples.iter().for_each(|sample| include(sample.at));
+        let Interval { start: from, end } = extent?;
+        let last = self.node_samples.last().map_or(end, |sample| end.max(sample.at));
+        Window::new(from, self.written_at.unwrap_or(last)).ok()
     }
 
     /// The nodes of a set.

@@ -1,9 +1,10 @@
 //! Interned names: a job table of a million rows repeats a few hundred strings.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
+use std::num::NonZeroU32;
 
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 
 /// A handle to a string in [`Symbols`]. The empty string is [`Symbol::EMPTY`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -35,7 +36,12 @@ pub struct Symbols {
     /// Where each string ends in `text`; it begins where the one before it ends.
     ends: Vec<usize>,
     by_string: HashTable<Entry>,
+    /// Decimal numbers by pages: job ids come in order, so that their page is at hand where a hash would miss the cache.
+    by_number: FxHashMap<u32, Box<[Option<NonZeroU32>; PAGE]>>,
 }
+
+/// Numbers a page: few, since ids may also be scattered.
+const PAGE: usize = 16;
 
 /// A string with its hash, so that the table grows without looking at the text again.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +66,12 @@ impl Default for Symbols {
 impl Symbols {
     /// A table that holds the empty string only.
     pub fn new() -> Self {
-        let mut symbols = Self { text: String::new(), ends: Vec::new(), by_string: HashTable::new() };
+        let mut symbols = Self {
+            text: String::new(),
+            ends: Vec::new(),
+            by_string: HashTable::new(),
+            by_number: FxHashMap::default(),
+        };
         symbols.intern("");
         symbols
     }
@@ -68,6 +79,16 @@ impl Symbols {
     /// The handle of `string`, added if it is new.
     pub fn intern(&mut self, string: &str) -> Symbol {
         let id = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
+        if let Some((page, place)) = number(string) {
+            let slot = &mut self.by_number.entry(page).or_insert_with(|| Box::new([None; PAGE]))[place];
+            if let Some(id) = *slot {
+                return Symbol(id.get());
+            }
+            *slot = NonZeroU32::new(id);
+            self.text.push_str(string);
+            self.ends.push(self.text.len());
+            return Symbol(id);
+        }
         let entry = Entry { hash: hash(string), id };
         if let Some(symbol) = self.find_entry(entry, string) {
             return symbol;
@@ -80,6 +101,9 @@ impl Symbols {
 
     /// The handle of `string` if it is in the table.
     pub fn find(&self, string: &str) -> Option<Symbol> {
+        if let Some((page, place)) = number(string) {
+            return self.by_number.get(&page)?[place].map(|id| Symbol(id.get()));
+        }
         self.find_entry(Entry { hash: hash(string), id: 0 }, string)
     }
 
@@ -106,6 +130,14 @@ impl Symbols {
     }
 }
 
+/// Page and place of a number that prints as `string`; other strings have none.
+fn number(string: &str) -> Option<(u32, usize)> {
+    let canonical =
+        string.len() <= 9 && !string.starts_with('0') && string.bytes().all(|b| b.is_ascii_digit());
+    let number: u32 = if canonical { string.parse().ok()? } else { return None };
+    Some((number / PAGE as u32, number as usize % PAGE))
+}
+
 fn hash(string: &str) -> u32 {
     let hash = BuildHasherDefault::<FxHasher>::default().hash_one(string);
     (hash ^ (hash >> 32)) as u32
@@ -118,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equal_strings_share_a_handle_and_come_back(strings in proptest::collection::vec("\\PC{0,6}", 0..200)) {
+        fn equal_strings_share_a_handle_and_come_back(strings in proptest::collection::vec("\\PC{0,6}|[0-9]{0,3}", 0..200)) {
             let mut symbols = Symbols::new();
             let handles: Vec<Symbol> = strings.iter().map(|string| symbols.intern(string)).collect();
             for (string, &handle) in strings.iter().zip(&handles) {

@@ -166,6 +166,21 @@ pub(super) fn note_impossible(attempt: &Attempt, notes: &mut Notes) {
     }
 }
 
+/// What the attempts of the job with this raw or displayed id held, in time order, rows cut so that they do not
+/// overlap: positions in `FleetRecords::attempts` with their intervals. What still runs is held up to `open_end`.
+pub fn held_intervals_of(records: &FleetRecords, job: &str, open_end: Timestamp) -> Vec<(usize, Interval)> {
+    let Some(id) = records.symbols.find(job) else { return Vec::new() };
+    let intervals = HeldIntervals::new(records, &Jobs::new(records), open_end, &mut Notes::default());
+    let rows = records.attempts.iter().enumerate();
+    let mut held: Vec<_> = rows
+        .filter(|(_, attempt)| attempt.key.job == id || attempt.display_id == id)
+        .map(|(row, attempt)| (row, intervals.of(row, attempt)))
+        .filter(|(_, interval)| !interval.is_empty())
+        .collect();
+    held.sort_by_key(|(_, interval)| interval.start);
+    held
+}
+
 /// While the attempt was eligible and had not started; `None` when never eligible or started at once.
 pub(super) fn waiting_interval(attempt: &Attempt, horizon: Timestamp) -> Option<Interval> {
     let eligible = attempt.eligible?;

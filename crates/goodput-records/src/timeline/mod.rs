@@ -19,6 +19,7 @@
 //! ```
 
 mod clock;
+mod combine;
 mod decimal;
 mod draft;
 mod lines;
@@ -36,6 +37,7 @@ use jiff::tz::TimeZone;
 use crate::gzip::inflated;
 use crate::{FileReport, ReadError};
 
+pub use combine::combine;
 pub use merge::merge;
 pub use own::TimelineWriter;
 

@@ -145,7 +145,7 @@ impl JobView {
             as_if_pool_product: ledger.factors.job_product.zip(pool_scheduling).map(|(job, pool)| job * pool),
             ledger,
             losses: LossView::of(&job.ledger, job.ledger.chain().levels().held, context.sources),
-            steps: runtime.map(|r| StepsView::new(r.steps, None)),
+            steps: runtime.map(|r| StepsView::new(r.steps, job.planned_steps)),
             fault_free_step_ns: runtime.and_then(|r| r.fault_free_step_ns).map(Into::into),
             step_times: runtime.map(|r| r.step_times.into()),
             commits: runtime.map(|r| commits_key(r.commits)),

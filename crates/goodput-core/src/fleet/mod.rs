@@ -1,12 +1,72 @@
 //! The fleet's account: scheduler records and job timelines joined into one ledger.
 
+mod join;
+
 use crate::capacity::CapacityTime;
-use crate::ledger::Ledger;
-use crate::records::{JobState, Symbol};
-use crate::runtime::RuntimeAccount;
-use crate::scheduling::SchedulingAccount;
+use crate::chain::Levels;
+use crate::ledger::{Ledger, Loss, Unbalanced};
+use crate::records::{FleetRecords, JobState, Symbol, Timeline};
+use crate::runtime::{RuntimeAccount, RuntimeOptions};
+use crate::scheduling::{self, SchedulingAccount, SchedulingError, SchedulingOptions};
 use crate::time::Window;
 use crate::warning::Warning;
+
+/// How to account a fleet.
+#[derive(Debug, Clone)]
+pub struct FleetOptions {
+    /// Scheduling: window, denominator, pools.
+    pub scheduling: SchedulingOptions,
+    /// Runtime: thresholds. Its window is the scheduling window.
+    pub runtime: RuntimeOptions,
+    /// Jobs without a timeline that get a row of their own, the largest first. The rest is summed by pool.
+    pub detailed_jobs: usize,
+}
+
+/// Why a fleet cannot be accounted.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// The scheduler's records do not carry a scheduling account.
+    #[error(transparent)]
+    Scheduling(#[from] SchedulingError),
+    /// The entries do not sum to the gap: a defect of this library, never of the input.
+    #[error("the ledger does not balance: {0}")]
+    Unbalanced(#[from] Unbalanced),
+}
+
+/// Accounts a fleet: its scheduler records, and the timelines of those jobs that have one.
+///
+/// # Errors
+/// [`FleetError::Scheduling`] names the record that is missing.
+pub fn account(
+    records: &FleetRecords,
+    timelines: &[Timeline],
+    options: &FleetOptions,
+) -> Result<FleetAccount, FleetError> {
+    let scheduling = scheduling::account(records, &options.scheduling)?;
+    let window = scheduling.window;
+    let inside =
+        join::account_jobs(records, timelines, &scheduling, &options.runtime, options.detailed_jobs)?;
+    let mut pools = Vec::new();
+    let mut fleet_losses = scheduling.fleet.losses.clone();
+    let mut fleet_levels = Levels { offered: scheduling.fleet.offered, ..Levels::default() };
+    for (pool, (mut levels, losses)) in scheduling.pools.iter().zip(inside.pools) {
+        fleet_levels += levels;
+        fleet_losses.extend(losses.iter().cloned());
+        levels.offered = pool.offered;
+        let pool_losses: Vec<Loss> = pool.losses.iter().cloned().chain(losses).collect();
+        pools.push(Ledger::new(window, levels, pool_losses)?);
+    }
+    Ok(FleetAccount {
+        window,
+        ledger: Ledger::new(window, fleet_levels, fleet_losses)?,
+        pools,
+        jobs: inside.jobs,
+        job_count: inside.job_count,
+        tiers: inside.tiers,
+        warnings: inside.warnings,
+        scheduling,
+    })
+}
 
 /// The account of a fleet over one window.
 #[derive(Debug, Clone)]
@@ -15,8 +75,10 @@ pub struct FleetAccount {
     pub window: Window,
     /// Scheduling, per pool and for the fleet.
     pub scheduling: SchedulingAccount,
-    /// Jobs that held devices, the largest first.
+    /// Jobs with a row of their own, the largest first.
     pub jobs: Vec<JobAccount>,
+    /// Jobs that held devices, detailed or not.
+    pub job_count: usize,
     /// The fleet's ledger.
     pub ledger: Ledger,
     /// A ledger a pool, in the order of `scheduling.pools`.
@@ -61,6 +123,8 @@ pub struct JobAccount {
     pub runtime: Option<RuntimeAccount>,
     /// Its program factor's basis, when the timeline gives one.
     pub program: Option<ProgramBasis>,
+    /// Steps that it planned to retain, when its timeline or the user says so.
+    pub planned_steps: Option<u64>,
     /// The next record to open, and why.
     pub next: NextRecord,
 }

@@ -1,0 +1,157 @@
+//! `goodput account`
+
+use goodput_core::fleet::{self, FleetAccount, FleetOptions};
+use goodput_core::records::{FleetRecords, Timeline};
+use goodput_core::runtime::RuntimeOptions;
+use goodput_core::scheduling::{Denominator, PoolSpec, SchedulingOptions};
+use goodput_core::{Timestamp, Window};
+use goodput_records::ReadReport;
+use goodput_records::scheduler::completeness;
+use goodput_records::scheduler::slurm::{SlurmOptions, node_list};
+use goodput_records::timeline::TimelineOptions;
+use goodput_report::{AccountView, ViewSettings};
+
+use crate::args::{AccountArgs, DenominatorArg, OutputArgs};
+use crate::error::CliError;
+use crate::fleet_file::{self, Request};
+use crate::inputs::Inputs;
+use crate::output::{self, Answer};
+use crate::time_argument;
+
+/// Points of a series that a picture keeps.
+const SERIES_POINTS: usize = 600;
+
+/// Reads the records, accounts them, prints the report.
+pub fn run(args: &AccountArgs) -> Result<Answer, CliError> {
+    let mut args = args.clone();
+    let request = fleet_file::request(&mut args)?;
+    let zone = time_argument::zone(&args.window)?;
+    let (from, to) = time_argument::bounds(&args.window, zone.as_ref())?;
+    let slurm = SlurmOptions {
+        time_zone: zone.clone(),
+        columns: args.sacct_format.as_ref().map(|names| names.split(',').map(str::to_owned).collect()),
+        delimiter: args.delimiter.clone(),
+        cluster: None,
+    };
+    let mut inputs = Inputs::default();
+    let mut records = inputs.fleet(&request, &slurm)?;
+    let mut timelines = Vec::new();
+    for input in &request.timelines {
+        let options = TimelineOptions { time_zone: zone.clone(), ..TimelineOptions::default() };
+        timelines.extend(inputs.timelines(input, &options)?);
+    }
+    for timeline in &mut timelines {
+        let planned = timeline.job.as_ref().and_then(|job| request.planned_steps.get(job));
+        timeline.planned_steps = planned.copied().or(timeline.planned_steps);
+    }
+    let options = options(&args, &request, &mut records, from, to)?;
+    let mut settings = output::settings(&args.output, request.title)?;
+    settings.job_limit = args.jobs + timelines.len();
+    report(&args.output, &records, &timelines, &inputs.report, &options, settings)
+}
+
+/// Accounts records that are in memory and prints the report.
+pub fn report(
+    args: &OutputArgs,
+    records: &FleetRecords,
+    timelines: &[Timeline],
+    read: &ReadReport,
+    options: &FleetOptions,
+    mut settings: ViewSettings,
+) -> Result<Answer, CliError> {
+    let mut account = fleet::account(records, timelines, options)
+        .map_err(|e| CliError::new(e.to_string()).help(remedy(records)))?;
+    account.warnings.extend(completeness(records));
+    settings.software = timelines.iter().flat_map(|t| t.software.iter().cloned()).collect();
+    settings.software.sort();
+    settings.software.dedup();
+    settings.stamp_resolution_ns = timelines.iter().map(|t| t.stamp_resolution_ns).max();
+    let view = AccountView::new(&account, records, read, &settings);
+    let text =
+        view.render(args.format.into(), output::style(args)).map_err(|e| CliError::new(e.to_string()))?;
+    output::write(args, &text)?;
+    let falls_short = args.strict && (read.is_degraded() || is_questioned(&account));
+    Ok(if falls_short { Answer::FallsShort } else { Answer::Complete })
+}
+
+fn is_questioned(account: &FleetAccount) -> bool {
+    !account.warnings.is_empty()
+        || !account.scheduling.warnings.is_empty()
+        || account
+            .jobs
+            .iter()
+            .filter_map(|job| job.runtime.as_ref())
+            .any(|runtime| !runtime.warnings.is_empty())
+}
+
+fn remedy(records: &FleetRecords) -> &'static str {
+    if records.attempts.is_empty() && records.pool_samples.is_empty() {
+        "name the job records with --sacct (goodput account --help shows the export to ask a site for)"
+    } else if records.capacity.is_empty() && records.nodes.is_empty() {
+        "name the capacity with --events (sacctmgr show event -P) or --nodes (scontrol show node)"
+    } else {
+        "see goodput account --help"
+    }
+}
+
+/// Window, denominator and pools.
+fn options(
+    args: &AccountArgs,
+    request: &Request,
+    records: &mut FleetRecords,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+) -> Result<FleetOptions, CliError> {
+    let pools =
+        request.pools.iter().map(|(name, nodes)| pool(records, name, nodes)).collect::<Result<_, _>>()?;
+    Ok(FleetOptions {
+        scheduling: SchedulingOptions {
+            window: window(records, from, to)?,
+            denominator: match request.denominator {
+                Some(DenominatorArg::Installed) => Denominator::Installed,
+                Some(DenominatorArg::InService) | None => Denominator::InService,
+            },
+            pools,
+            series_points: SERIES_POINTS,
+        },
+        runtime: RuntimeOptions::default(),
+        detailed_jobs: args.jobs,
+    })
+}
+
+/// The options of a fleet that needs no more saying.
+pub fn default_options(window: Window) -> FleetOptions {
+    FleetOptions {
+        scheduling: SchedulingOptions {
+            window,
+            denominator: Denominator::InService,
+            pools: Vec::new(),
+            series_points: SERIES_POINTS,
+        },
+        runtime: RuntimeOptions::default(),
+        detailed_jobs: 100,
+    }
+}
+
+/// The stated window; an end that is not stated is that of the records.
+fn window(
+    records: &FleetRecords,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+) -> Result<Window, CliError> {
+    let extent = records.extent();
+    let known = |stated: Option<Timestamp>, own: Option<Timestamp>| {
+        stated
+            .or(own)
+            .ok_or_else(|| CliError::new("the records hold no job and no series").help(remedy(records)))
+    };
+    time_argument::window(known(from, extent.map(Window::from))?, known(to, extent.map(Window::to))?)
+}
+
+fn pool(records: &mut FleetRecords, name: &str, nodes: &str) -> Result<PoolSpec, CliError> {
+    let names = node_list::expand(nodes).map_err(|e| CliError::new(format!("pool {name}: {nodes}: {e}")))?;
+    Ok(PoolSpec {
+        name: records.symbols.intern(name),
+        nodes: names.iter().map(|node| records.symbols.intern(node)).collect(),
+    })
+}

@@ -1,0 +1,254 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Shows where a machine-learning fleet's accelerator-hours go: scheduling x runtime x program goodput, with every lost
+/// device-second charged once.
+#[derive(Debug, Parser)]
+#[command(name = "goodput", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit status: 0 answered; 1 answered, but something falls short (degraded input under --strict); \
+                        2 cannot answer, with what is missing and what to do."
+)]
+pub struct Goodput {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// A fleet's capacity over a window: offered, held, retained, ideal, and every loss with its owner.
+    Account(AccountArgs),
+    /// One job's runtime goodput from its own log.
+    Timeline(TimelineArgs),
+    /// A week of a simulated shared fleet, accounted: see the whole report without any records of your own.
+    Demo(DemoArgs),
+    /// Writes the records of a simulated fleet, with the true ledger beside them.
+    Simulate(SimulateArgs),
+    /// Prints a completion script for a shell.
+    Completions(CompletionArgs),
+    /// Prints the manual page.
+    Man,
+}
+
+/// How to print a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for a terminal.
+    Table,
+    /// One JSON document with exact integers.
+    Json,
+    /// One self-contained page with charts.
+    Html,
+    /// OpenMetrics text for a scraper.
+    Openmetrics,
+}
+
+impl From<Format> for goodput_report::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Table => Self::Table,
+            Format::Json => Self::Json,
+            Format::Html => Self::Html,
+            Format::Openmetrics => Self::OpenMetrics,
+        }
+    }
+}
+
+/// What the scheduling factor divides by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DenominatorArg {
+    /// Devices in service; downtime is availability, beside the product.
+    InService,
+    /// Installed devices; downtime is a scheduling loss.
+    Installed,
+}
+
+/// Where the report goes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: Format,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 when rows were repaired or refused, or a warning questions a figure.
+    #[arg(long)]
+    pub strict: bool,
+    /// Price of one device-hour, for costs.
+    #[arg(long, value_name = "PRICE")]
+    pub price: Option<f64>,
+    /// Currency of the price.
+    #[arg(long, value_name = "WORD", default_value = "USD")]
+    pub currency: String,
+}
+
+/// The window, and the zone of stamps that carry none.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Window")]
+pub struct WindowArgs {
+    /// Start of the window: RFC 3339, a date, a date-time in --time-zone, or seconds since the epoch.
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// End of the window, exclusive.
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
+    /// Zone of stamps without an offset (IANA name, e.g. UTC or Europe/Zurich). Needed when the records carry none.
+    #[arg(long, value_name = "ZONE")]
+    pub time_zone: Option<String>,
+}
+
+/// `goodput account`
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = "Records to ask a Slurm site for:\n\n  \
+    SLURM_TIME_FORMAT=%s sacct -a -X -D -S FROM -E TO --parsable2 --delimiter=$'\\x1f' --noconvert --format=JobIDRaw,JobID,User,\
+Account,Partition,QOS,Reservation,State,ExitCode,Submit,Eligible,Start,End,Suspended,ElapsedRaw,Timelimit,NNodes,ReqTRES,AllocTRES,\
+NodeList,Flags,Reason,JobName > sacct.txt\n  \
+    sacctmgr show event -P All_Time format=Cluster,ClusterNodes,CPUCount,Duration,End,Event,EventRaw,NodeName,Reason,Start,State,\
+StateRaw,TRES,User > events.txt\n  scontrol -o show node -d > nodes.txt\n\n\
+Then:\n\n  goodput account --sacct sacct.txt --events events.txt --nodes nodes.txt --time-zone UTC --format html -o week.html")]
+pub struct AccountArgs {
+    /// A YAML file that names the records, pools, prices and plans. Options on the command line come on top of it.
+    #[arg(value_name = "FLEET.yaml")]
+    pub fleet: Option<PathBuf>,
+    /// Job records: `sacct` text or JSON.
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Records")]
+    pub sacct: Vec<PathBuf>,
+    /// Column names of a sacct file without a header, as given to `sacct --format`.
+    #[arg(long, value_name = "NAMES", help_heading = "Records")]
+    pub sacct_format: Option<String>,
+    /// Delimiter of the sacct text, when it cannot be told from the header.
+    #[arg(long, value_name = "TEXT", help_heading = "Records")]
+    pub delimiter: Option<String>,
+    /// Capacity and node outages: `sacctmgr show event -P`.
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Records")]
+    pub events: Vec<PathBuf>,
+    /// Inventory and node states: `scontrol show node` as text, one line a node, or JSON.
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Records")]
+    pub nodes: Vec<PathBuf>,
+    /// Node and queue snapshots over time (docs/readers.md, contrib/snapshot.sh).
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Records")]
+    pub snapshots: Vec<PathBuf>,
+    /// Reservations: `sacctmgr show reservation -P` or `scontrol show reservation`.
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Records")]
+    pub reservations: Vec<PathBuf>,
+    /// Tables of the accounting database, told apart by their headers (the TRES table first).
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Records")]
+    pub tables: Vec<PathBuf>,
+    /// CSV or Parquet of any other source, with a column map: MAP.yaml=FILE.
+    #[arg(long, value_name = "MAP=FILE", num_args = 1.., help_heading = "Records")]
+    pub import: Vec<String>,
+    /// A job's own log, as FILE or JOB=FILE.
+    #[arg(long, value_name = "[JOB=]FILE", num_args = 1.., help_heading = "Records")]
+    pub timeline: Vec<String>,
+    /// A pool and its nodes, as NAME=NODELIST. Without it pools come from partitions and device types.
+    #[arg(long, value_name = "NAME=NODES", help_heading = "Accounting")]
+    pub pool: Vec<String>,
+    /// What the scheduling factor divides by.
+    #[arg(long, value_enum, help_heading = "Accounting")]
+    pub denominator: Option<DenominatorArg>,
+    /// Jobs without a timeline that get a row of their own, the largest first.
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Accounting")]
+    pub jobs: usize,
+    /// Planned steps of a job in the window, as JOB=STEPS.
+    #[arg(long, value_name = "JOB=STEPS", help_heading = "Accounting")]
+    pub plan: Vec<String>,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// The output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What is known of a job's work and devices beside its log.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Work and devices")]
+pub struct WorkArgs {
+    /// Devices of the job, when no record says.
+    #[arg(long, value_name = "N")]
+    pub devices: Option<u64>,
+    /// Device name.
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// Dense peak of one device in TFLOP/s for the arithmetic's own dtype.
+    #[arg(long, value_name = "TFLOPS")]
+    pub peak_tflops: Option<f64>,
+    /// dtype of that peak.
+    #[arg(long, value_name = "NAME")]
+    pub dtype: Option<String>,
+    /// Model FLOPs per real token (forward and backward, no recompute), for logs that give tokens.
+    #[arg(long, value_name = "FLOPS")]
+    pub flops_per_token: Option<f64>,
+}
+
+/// `goodput timeline`
+#[derive(Debug, Args)]
+pub struct TimelineArgs {
+    /// The job's logs. Several files of one job are one timeline.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The job's id, for logs that do not say.
+    #[arg(long, value_name = "ID")]
+    pub job: Option<String>,
+    /// A held interval, as FROM..TO; repeat it for every attempt. Without it held time runs from the log's first evidence.
+    #[arg(long, value_name = "FROM..TO", help_heading = "Allocation")]
+    pub allocation: Vec<String>,
+    /// Take the held intervals from job records instead.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "allocation", help_heading = "Allocation")]
+    pub sacct: Vec<PathBuf>,
+    /// Steps that the job planned to retain in the window.
+    #[arg(long, value_name = "STEPS")]
+    pub planned_steps: Option<u64>,
+    /// Work and devices.
+    #[command(flatten)]
+    pub work: WorkArgs,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// The output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `goodput demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Also write the simulated records and their true ledger into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub records: Option<PathBuf>,
+    /// Seed of the simulation.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// The output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `goodput simulate`
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// The scenario (docs/simulate.md). Without it, the demo's.
+    #[arg(value_name = "FLEET.yaml")]
+    pub scenario: Option<PathBuf>,
+    /// Folder for the records and the true ledger.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Seed, over the scenario's.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// `goodput completions`
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

@@ -1,0 +1,175 @@
+//! Opens what the user named and hands it to the readers.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use goodput_core::records::{FileId, FleetRecords, Timeline};
+use goodput_records::scheduler::import::{ImportMap, read_import};
+use goodput_records::scheduler::slurm::SlurmOptions;
+use goodput_records::scheduler::slurm::events::read_events;
+use goodput_records::scheduler::slurm::nodes::read_nodes;
+use goodput_records::scheduler::slurm::reservations::read_reservations;
+use goodput_records::scheduler::slurm::sacct::read_sacct;
+use goodput_records::scheduler::slurm::slurmdbd::read_tables;
+use goodput_records::scheduler::slurm::snapshots::read_snapshots;
+use goodput_records::timeline::{TimelineOptions, read_timeline};
+use goodput_records::{FileReport, ReadReport};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::args::WorkArgs;
+use crate::error::CliError;
+use crate::fleet_file::{Request, TimelineInput};
+
+/// Reads files in the order in which they are named, and numbers them.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// What became of every row so far.
+    pub report: ReadReport,
+}
+
+/// Anything a reader can take: a file, or records in memory.
+pub type Input = Box<dyn BufRead>;
+
+impl Inputs {
+    /// The number of the next file.
+    fn next(&self) -> FileId {
+        FileId(u16::try_from(self.report.files.len()).unwrap_or(u16::MAX))
+    }
+
+    fn done(&mut self, report: FileReport) {
+        self.report.files.push(report);
+    }
+
+    /// Every scheduler record of the request.
+    pub fn fleet(&mut self, request: &Request, options: &SlurmOptions) -> Result<FleetRecords, CliError> {
+        let mut records = FleetRecords::new();
+        for path in &request.sacct {
+            let report = read_sacct(&label(path), self.next(), open(path)?, options, &mut records)?;
+            self.done(report);
+        }
+        for path in &request.events {
+            let report = read_events(&label(path), self.next(), open(path)?, options, &mut records)?;
+            self.done(report);
+        }
+        for path in &request.nodes {
+            let report = read_nodes(&label(path), self.next(), open(path)?, None, options, &mut records)?;
+            self.done(report);
+        }
+        for path in &request.snapshots {
+            let report = read_snapshots(&label(path), self.next(), open(path)?, options, &mut records)?;
+            self.done(report);
+        }
+        for path in &request.reservations {
+            let report = read_reservations(&label(path), self.next(), open(path)?, options, &mut records)?;
+            self.done(report);
+        }
+        if !request.tables.is_empty() {
+            let labels: Vec<String> = request.tables.iter().map(|path| label(path)).collect();
+            let mut files = Vec::new();
+            for (position, path) in request.tables.iter().enumerate() {
+                let number = self.report.files.len() + position;
+                files.push((
+                    labels[position].as_str(),
+                    FileId(u16::try_from(number).unwrap_or(u16::MAX)),
+                    open(path)?,
+                ));
+            }
+            for report in read_tables(files, options, &mut records)? {
+                self.done(report);
+            }
+        }
+        for (map_path, files) in &request.imports {
+            let text = std::fs::read_to_string(map_path).map_err(|e| CliError::io(map_path, &e))?;
+            let map = ImportMap::from_yaml(&label(map_path), &text)?;
+            for path in files {
+                let report = read_import(&label(path), self.next(), open(path)?, &map, &mut records)?;
+                self.done(report);
+            }
+        }
+        Ok(records)
+    }
+
+    /// The timelines of one log; what the user states about work and devices fills what the log leaves out.
+    pub fn timelines(
+        &mut self,
+        input: &TimelineInput,
+        options: &TimelineOptions,
+    ) -> Result<Vec<Timeline>, CliError> {
+        let options = TimelineOptions { job: input.job.clone(), ..options.clone() };
+        let label = label(&input.file);
+        let read = read_timeline(&label, self.next(), open(&input.file)?, &options)?;
+        Ok(self.take_timelines(read, &input.work))
+    }
+
+    /// Takes what a reader returned: one report a file, however many jobs it held.
+    pub fn take_timelines(&mut self, read: Vec<(Timeline, FileReport)>, work: &WorkArgs) -> Vec<Timeline> {
+        let mut timelines = Vec::new();
+        for (mut timeline, report) in read {
+            timeline.source.file = self.next();
+            self.done(report);
+            state_work(&mut timeline, work);
+            timelines.push(timeline);
+        }
+        timelines
+    }
+}
+
+/// What the user states wins over what the log says.
+fn state_work(timeline: &mut Timeline, work: &WorkArgs) {
+    if let Some(devices) = work.devices {
+        timeline.devices = Some(devices);
+    }
+    let ideal = &mut timeline.ideal;
+    ideal.device = work.device.clone().or(ideal.device.take());
+    ideal.dtype = work.dtype.clone().or(ideal.dtype.take());
+    ideal.peak_flops_per_second =
+        work.peak_tflops.map(|tflops| tflops * 1e12).or(ideal.peak_flops_per_second);
+    ideal.model_flops_per_token = work.flops_per_token.or(ideal.model_flops_per_token);
+    if work.flops_per_token.is_some() {
+        ideal.convention = Some("FLOPs per token as stated by the user".to_owned());
+    }
+}
+
+/// The file as the user named it.
+fn label(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// A file the user named, or standard input for `-`; its reading shows a bar on a terminal.
+fn open(path: &PathBuf) -> Result<Input, CliError> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(BufReader::new(std::io::stdin())));
+    }
+    let file = File::open(path).map_err(|e| CliError::io(path, &e))?;
+    let metadata = file.metadata().map_err(|e| CliError::io(path, &e))?;
+    if metadata.is_dir() {
+        return Err(CliError::new(format!("{} is a folder", path.display())).help("name the files in it"));
+    }
+    let bar = ProgressBar::new(metadata.len()).with_message(label(path));
+    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    Ok(Box::new(BufReader::with_capacity(256 << 10, Reported { file, bar })))
+}
+
+/// A file that moves a bar as it is read; the bar goes with it.
+struct Reported {
+    file: File,
+    bar: ProgressBar,
+}
+
+impl Read for Reported {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bar.inc(read as u64);
+        Ok(read)
+    }
+}
+
+impl Drop for Reported {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

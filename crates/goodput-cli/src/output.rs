@@ -1,0 +1,78 @@
+//! Where reports go.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use clap::CommandFactory;
+
+use goodput_report::terminal::TerminalStyle;
+use goodput_report::{Price, ViewSettings};
+
+use crate::args::{Goodput, OutputArgs};
+use crate::error::CliError;
+
+/// How a question was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// In full.
+    Complete,
+    /// With something that falls short.
+    FallsShort,
+}
+
+/// Width and colour of a report for people.
+pub fn style(args: &OutputArgs) -> TerminalStyle {
+    let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    TerminalStyle {
+        width: columns.filter(|_| args.output.is_none()).unwrap_or(100),
+        color: to_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    }
+}
+
+/// What the user says about the report.
+pub fn settings(args: &OutputArgs, title: Option<String>) -> Result<ViewSettings, CliError> {
+    let price = args.price.map(|price| Price::new(price, args.currency.clone())).transpose();
+    Ok(ViewSettings {
+        title,
+        price: price.map_err(|e| CliError::new(format!("--price: {e}")))?,
+        ..ViewSettings::default()
+    })
+}
+
+/// Writes a report to `-o` or to standard output.
+pub fn write(args: &OutputArgs, text: &str) -> Result<(), CliError> {
+    match &args.output {
+        Some(path) => std::fs::write(path, text).map_err(|e| CliError::io(path, &e)),
+        None => print(text),
+    }
+}
+
+/// Writes to standard output.
+pub fn print(text: &str) -> Result<(), CliError> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        // `goodput … | head` is a normal way to read a report.
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(CliError::io(Path::new("standard output"), &e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `goodput completions`
+pub fn completions(shell: clap_complete::Shell) -> Result<Answer, CliError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Goodput::command(), "goodput", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Answer::Complete)
+}
+
+/// `goodput man`
+pub fn man_page() -> Result<Answer, CliError> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Goodput::command())
+        .render(&mut page)
+        .map_err(|e| CliError::io(Path::new("standard output"), &e))?;
+    print(&String::from_utf8_lossy(&page))?;
+    Ok(Answer::Complete)
+}
