@@ -9,7 +9,7 @@ use crate::chain::Levels;
 use crate::ledger::{Ledger, Loss, Unbalanced};
 use crate::pattern::Pattern;
 use crate::program::{self, NoProgramFactor};
-use crate::records::{FleetRecords, SourceRef, Timeline};
+use crate::records::{Attempt, FleetRecords, SourceRef, Symbol, Timeline};
 use crate::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeOptions};
 use crate::scheduling::{HeldAttempt, Jobs, SchedulingAccount};
 use crate::time::Window;
@@ -41,41 +41,38 @@ pub(super) fn account_jobs(
     detailed: usize,
 ) -> Result<Inside, Unbalanced> {
     let window = scheduling.window;
-    let jobs = group_by_job(records, &scheduling.held);
-    let mut by_id = index_timelines(timelines);
+    let jobs = HeldByJob::new(records, &scheduling.held);
+    let mut warnings = Vec::new();
+    let mut by_id = index_timelines(records, timelines, &mut warnings);
     let mut inside = Inside {
         pools: vec![Default::default(); scheduling.pools.len()],
         jobs: Vec::new(),
         job_count: jobs.len(),
         tiers: Tiers { allocated: scheduling.fleet.held, ..Tiers::default() },
-        warnings: Vec::new(),
+        warnings,
     };
-    let mut unsettled: Vec<Vec<(CapacityTime, SourceRef)>> = vec![Vec::new(); scheduling.pools.len()];
+    let mut unsettled = vec![Unsettled::default(); scheduling.pools.len()];
     let threshold = detail_threshold(records, &jobs, &scheduling.held, detailed);
 
-    for held in jobs {
-        let last = &records.attempts[scheduling.held[*held.last().unwrap_or(&0)].attempt];
-        let id = records.symbols.get(last.key.job);
-        let timeline = by_id.remove(id).or_else(|| by_id.remove(records.symbols.get(last.display_id)));
-        let total = held_sum(records, &held, &scheduling.held);
+    for held in jobs.iter() {
+        let last = last_attempt(records, scheduling, held);
+        let timeline = by_id.remove(&last.key.job).or_else(|| by_id.remove(&last.display_id));
+        let total = held_sum(records, held, &scheduling.held);
         if timeline.is_none() && total < threshold {
-            for &h in &held {
-                let attempt = &scheduling.held[h];
-                unsettled[attempt.pool]
-                    .push((held_of(records, attempt), records.attempts[attempt.attempt].source));
+            for &h in held {
+                let part = &scheduling.held[h as usize];
+                unsettled[part.pool].add(held_of(records, part), records.attempts[part.attempt].source);
             }
             continue;
         }
+        let held = held.iter().map(|&h| h as usize).collect();
         let job = account_job(records, scheduling, window, held, timeline, options, &mut inside)?;
         charge_pools(records, &job, scheduling, &mut inside.pools);
         inside.jobs.push(job);
     }
-    for (pool, mut parts) in unsettled.into_iter().enumerate() {
-        let amount: CapacityTime = parts.iter().map(|(amount, _)| *amount).sum();
-        parts.sort_by_key(|(amount, _)| std::cmp::Reverse(*amount));
-        let evidence = parts.iter().take(EVIDENCE_KEPT).map(|(_, source)| *source).collect();
-        inside.pools[pool].0.held += amount;
-        inside.pools[pool].1.push(Loss { pattern: Pattern::RuntimeUnsettled, amount, evidence });
+    for ((levels, losses), unsettled) in inside.pools.iter_mut().zip(unsettled) {
+        levels.held += unsettled.amount;
+        losses.push(unsettled.into_loss());
     }
     for (pool, (levels, losses)) in scheduling.pools.iter().zip(&mut inside.pools) {
         losses.push(Loss::new(Pattern::IdleReservation, pool.idle_reserved));
@@ -84,37 +81,124 @@ pub(super) fn account_jobs(
         losses.push(Loss::new(Pattern::RuntimeUnsettled, rest));
         levels.held = pool.held;
     }
-    for timeline in by_id.into_values() {
-        let job = timeline.job.clone().unwrap_or_default();
-        inside.warnings.push(Warning {
-            code: "timeline_without_attempt",
-            message: format!(
-                "the timeline of job {job:?} matches no attempt that held devices in the window; it is left out. Check the \
-                 job id and the window, or give its id with --timeline JOB=FILE"
-            ),
-            source: Some(timeline.source),
-        });
-    }
+    inside.warnings.extend(by_id.into_values().map(left_out));
     inside.jobs.sort_by_key(|job| std::cmp::Reverse(job.ledger.chain().levels().held));
     Ok(inside)
 }
 
-/// Positions in `held` by job, in time order; jobs that held nothing are left out.
-fn group_by_job(records: &FleetRecords, held: &[HeldAttempt]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..held.len()).collect();
-    order.sort_by_key(|&h| (held[h].attempt, held[h].interval.start));
-    let parts_of = |row: u32| {
-        let row = row as usize;
-        let begin = order.partition_point(|&h| held[h].attempt < row);
-        order[begin..].iter().copied().take_while(move |&h| held[h].attempt == row)
-    };
-    let jobs = Jobs::new(records);
-    let positions = jobs.iter().map(|rows| rows.iter().flat_map(|&row| parts_of(row)).collect());
-    positions.filter(|job: &Vec<usize>| !job.is_empty()).collect()
+/// Held time of the jobs that have neither a timeline nor a row of their own.
+#[derive(Debug, Clone, Default)]
+struct Unsettled {
+    amount: CapacityTime,
+    /// The largest parts, the largest first.
+    largest: Vec<(CapacityTime, SourceRef)>,
 }
 
-fn index_timelines(timelines: &[Timeline]) -> FxHashMap<&str, &Timeline> {
-    timelines.iter().map(|t| (t.job.as_deref().unwrap_or_default(), t)).collect()
+impl Unsettled {
+    fn add(&mut self, amount: CapacityTime, source: SourceRef) {
+        self.amount += amount;
+        if self.largest.len() < EVIDENCE_KEPT || self.largest.last().is_some_and(|(least, _)| *least < amount)
+        {
+            let place = self.largest.partition_point(|(other, _)| *other >= amount);
+            self.largest.insert(place, (amount, source));
+            self.largest.truncate(EVIDENCE_KEPT);
+        }
+    }
+
+    fn into_loss(self) -> Loss {
+        let evidence = self.largest.into_iter().map(|(_, source)| source).collect();
+        Loss { pattern: Pattern::RuntimeUnsettled, amount: self.amount, evidence }
+    }
+}
+
+/// Positions in `SchedulingAccount::held` by job, each job's in time order; jobs that held nothing are left out.
+struct HeldByJob {
+    positions: Vec<u32>,
+    /// Where each job begins in `positions`, and the length at the end.
+    begins: Vec<u32>,
+}
+
+impl HeldByJob {
+    fn new(records: &FleetRecords, held: &[HeldAttempt]) -> Self {
+        let place = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        // Where the parts of each attempt begin, once they stand in the order of the attempts.
+        let mut begin_of = vec![0; records.attempts.len() + 1];
+        for part in held {
+            begin_of[part.attempt + 1] += 1;
+        }
+        for row in 1..begin_of.len() {
+            begin_of[row] += begin_of[row - 1];
+        }
+        let mut parts: Vec<u32> = vec![0; held.len()];
+        let mut next = begin_of.clone();
+        for (h, part) in held.iter().enumerate() {
+            parts[next[part.attempt] as usize] = place(h);
+            next[part.attempt] += 1;
+        }
+        let (mut positions, mut begins) = (Vec::with_capacity(held.len()), vec![0]);
+        for rows in Jobs::new(records).iter() {
+            let first = positions.len();
+            for &row in rows {
+                let row = row as usize;
+                positions.extend_from_slice(&parts[begin_of[row] as usize..begin_of[row + 1] as usize]);
+            }
+            positions[first..].sort_by_key(|&h| held[h as usize].interval.start);
+            if positions.len() > first {
+                begins.push(place(positions.len()));
+            }
+        }
+        Self { positions, begins }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        self.begins.windows(2).map(|b| &self.positions[b[0] as usize..b[1] as usize])
+    }
+
+    fn len(&self) -> usize {
+        self.begins.len() - 1
+    }
+}
+
+/// The timelines by job id; those that cannot be joined are named.
+fn index_timelines<'a>(
+    records: &FleetRecords,
+    timelines: &'a [Timeline],
+    warnings: &mut Vec<Warning>,
+) -> FxHashMap<Symbol, &'a Timeline> {
+    let mut by_id = FxHashMap::default();
+    for timeline in timelines {
+        let job = timeline.job.as_deref().unwrap_or_default();
+        match records.symbols.find(job).filter(|id| *id != Symbol::EMPTY) {
+            None => warnings.push(left_out(timeline)),
+            Some(id) => {
+                if by_id.insert(id, timeline).is_some() {
+                    warnings.push(Warning {
+                        code: "timeline_twice",
+                        message: format!(
+                            "job {job} has more than one timeline; only the last one named is used"
+                        ),
+                        source: Some(timeline.source),
+                    });
+                }
+            }
+        }
+    }
+    by_id
+}
+
+fn left_out(timeline: &Timeline) -> Warning {
+    let whose = timeline
+        .job
+        .as_ref()
+        .map_or("the timeline names no job and".to_owned(), |job| format!("the timeline of job {job}"));
+    Warning {
+        code: "timeline_without_attempt",
+        message: format!(
+            "{whose} matches no attempt that held devices in the window; it is left out: check the job id and the window, or \
+             give its id with --timeline JOB=FILE"
+        ),
+        source: Some(timeline.source),
+    }
 }
 
 /// What a part of an attempt held, in whole devices.
@@ -123,14 +207,19 @@ fn held_of(records: &FleetRecords, held: &HeldAttempt) -> CapacityTime {
     CapacityTime::from_device_ns(counted.device_ns() / i128::from(records.device_unit.per_device()))
 }
 
-fn held_sum(records: &FleetRecords, job: &[usize], held: &[HeldAttempt]) -> CapacityTime {
-    job.iter().map(|&h| held_of(records, &held[h])).sum()
+fn held_sum(records: &FleetRecords, job: &[u32], held: &[HeldAttempt]) -> CapacityTime {
+    job.iter().map(|&h| held_of(records, &held[h as usize])).sum()
+}
+
+fn last_attempt<'a>(records: &'a FleetRecords, scheduling: &SchedulingAccount, job: &[u32]) -> &'a Attempt {
+    let last = job.last().map_or(0, |&h| h as usize);
+    &records.attempts[scheduling.held[last].attempt]
 }
 
 /// The held time of the `detailed`-th largest job.
 fn detail_threshold(
     records: &FleetRecords,
-    jobs: &[Vec<usize>],
+    jobs: &HeldByJob,
     held: &[HeldAttempt],
     detailed: usize,
 ) -> CapacityTime {
@@ -151,8 +240,8 @@ fn account_job(
     options: &RuntimeOptions,
     inside: &mut Inside,
 ) -> Result<JobAccount, Unbalanced> {
-    let total = held_sum(records, &held, &scheduling.held);
-    let last = &records.attempts[scheduling.held[*held.last().unwrap_or(&0)].attempt];
+    let total: CapacityTime = held.iter().map(|&h| held_of(records, &scheduling.held[h])).sum();
+    let last = &records.attempts[scheduling.held[held.last().copied().unwrap_or(0)].attempt];
     let account = timeline.and_then(|t| {
         let allocation = Allocation::Recorded(held_intervals(records, scheduling, &held));
         match runtime::account(t, &allocation, &RuntimeOptions { window: Some(window), ..*options }) {

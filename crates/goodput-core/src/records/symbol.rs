@@ -43,18 +43,23 @@ pub struct Symbols {
 /// Numbers a page: few, since ids may also be scattered.
 const PAGE: usize = 16;
 
-/// A string with its hash, so that the table grows without looking at the text again.
+/// A string with its hash, so that the table grows without looking at the text again, and its place in the text, so
+/// that a look-up touches no other table.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     hash: u32,
     id: u32,
+    /// [`FAR`] when the text has grown beyond what 32 bits reach.
+    start: u32,
+    length: u32,
 }
 
-impl Entry {
-    /// The hash spread over the bits that the table looks at.
-    fn spread(self) -> u64 {
-        u64::from(self.hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
+/// The place is to be looked up in [`Symbols::ends`].
+const FAR: u32 = u32::MAX;
+
+/// The hash spread over the bits that the table looks at.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Default for Symbols {
@@ -89,13 +94,15 @@ impl Symbols {
             self.ends.push(self.text.len());
             return Symbol(id);
         }
-        let entry = Entry { hash: hash(string), id };
-        if let Some(symbol) = self.find_entry(entry, string) {
+        let hash = hash(string);
+        if let Some(symbol) = self.find_entry(hash, string) {
             return symbol;
         }
+        let short = |length: usize| u32::try_from(length).unwrap_or(FAR);
+        let entry = Entry { hash, id, start: short(self.text.len()), length: short(string.len()) };
         self.text.push_str(string);
         self.ends.push(self.text.len());
-        self.by_string.insert_unique(entry.spread(), entry, |entry| entry.spread());
+        self.by_string.insert_unique(spread(entry.hash), entry, |entry| spread(entry.hash));
         Symbol(id)
     }
 
@@ -104,12 +111,23 @@ impl Symbols {
         if let Some((page, place)) = number(string) {
             return self.by_number.get(&page)?[place].map(|id| Symbol(id.get()));
         }
-        self.find_entry(Entry { hash: hash(string), id: 0 }, string)
+        self.find_entry(hash(string), string)
     }
 
-    fn find_entry(&self, wanted: Entry, string: &str) -> Option<Symbol> {
-        let is_it = |entry: &Entry| entry.hash == wanted.hash && self.get(Symbol(entry.id)) == string;
-        self.by_string.find(wanted.spread(), is_it).map(|entry| Symbol(entry.id))
+    fn find_entry(&self, hash: u32, string: &str) -> Option<Symbol> {
+        let text = |entry: &Entry| {
+            let start = entry.start as usize;
+            self.text.as_bytes().get(start..start + entry.length as usize)
+        };
+        let is_it = |entry: &Entry| {
+            entry.hash == hash
+                && if entry.start == FAR || entry.length == FAR {
+                    self.get(Symbol(entry.id)) == string
+                } else {
+                    text(entry) == Some(string.as_bytes())
+                }
+        };
+        self.by_string.find(spread(hash), is_it).map(|entry| Symbol(entry.id))
     }
 
     /// The string behind a handle of this table.
