@@ -8,7 +8,7 @@ use goodput_core::{Timestamp, Window};
 use goodput_records::ReadReport;
 use goodput_records::scheduler::completeness;
 use goodput_records::scheduler::slurm::{SlurmOptions, node_list};
-use goodput_records::timeline::TimelineOptions;
+use goodput_records::timeline::{TimelineOptions, combine_by_job};
 use goodput_report::{AccountView, ViewSettings};
 
 use crate::args::{AccountArgs, DenominatorArg, OutputArgs};
@@ -40,6 +40,7 @@ pub fn run(args: &AccountArgs) -> Result<Answer, CliError> {
         let options = TimelineOptions { time_zone: zone.clone(), ..TimelineOptions::default() };
         timelines.extend(inputs.timelines(input, &options)?);
     }
+    let mut timelines = combine_by_job(timelines);
     for timeline in &mut timelines {
         let planned = timeline.job.as_ref().and_then(|job| request.planned_steps.get(job));
         timeline.planned_steps = planned.copied().or(timeline.planned_steps);

@@ -172,20 +172,28 @@ pub struct AccountArgs {
 #[command(next_help_heading = "Work and devices")]
 pub struct WorkArgs {
     /// Devices of the job, when no record says.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub devices: Option<u64>,
     /// Device name.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
     /// Dense peak of one device in TFLOP/s for the arithmetic's own dtype.
-    #[arg(long, value_name = "TFLOPS")]
+    #[arg(long, value_name = "TFLOPS", value_parser = positive)]
     pub peak_tflops: Option<f64>,
     /// dtype of that peak.
     #[arg(long, value_name = "NAME")]
     pub dtype: Option<String>,
     /// Model FLOPs per real token (forward and backward, no recompute), for logs that give tokens.
-    #[arg(long, value_name = "FLOPS")]
+    #[arg(long, value_name = "FLOPS", value_parser = positive)]
     pub flops_per_token: Option<f64>,
+}
+
+/// A positive finite number.
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("expected a number above zero".to_owned()),
+    }
 }
 
 /// `goodput timeline`
@@ -203,6 +211,9 @@ pub struct TimelineArgs {
     /// Take the held intervals from job records instead.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "allocation", help_heading = "Allocation")]
     pub sacct: Vec<PathBuf>,
+    /// The job still runs: the window ends now, and it is held until then.
+    #[arg(long, conflicts_with = "to", help_heading = "Window")]
+    pub live: bool,
     /// Steps that the job planned to retain in the window.
     #[arg(long, value_name = "STEPS")]
     pub planned_steps: Option<u64>,

@@ -1,7 +1,7 @@
 //! `goodput timeline`
 
 use goodput_core::records::{FleetRecords, SourceRef, Timeline};
-use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeOptions};
+use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeError, RuntimeOptions};
 use goodput_core::scheduling;
 use goodput_core::{Interval, Ledger, Levels, Timestamp, Warning, program};
 use goodput_records::scheduler::slurm::SlurmOptions;
@@ -22,7 +22,8 @@ pub fn run(args: &TimelineArgs) -> Result<Answer, CliError> {
     let (from, to) = time_argument::bounds(&args.window, zone.as_ref())?;
     let mut inputs = Inputs::default();
     let timeline = one_job(args, &mut inputs, zone.as_ref())?;
-    let allocation = allocation(args, &timeline, &mut inputs, zone.as_ref())?;
+    let to = if args.live { Some(now(&timeline)?) } else { to };
+    let allocation = allocation(args, &timeline, &mut inputs, zone.as_ref(), to.filter(|_| args.live))?;
     let window = match (from, to) {
         (None, None) => None,
         (from, to) => Some(time_argument::window(
@@ -31,8 +32,7 @@ pub fn run(args: &TimelineArgs) -> Result<Answer, CliError> {
         )?),
     };
     let options = RuntimeOptions { window, ..RuntimeOptions::default() };
-    let mut account =
-        runtime::account(&timeline, &allocation, &options).map_err(|e| CliError::new(e.to_string()))?;
+    let mut account = runtime::account(&timeline, &allocation, &options).map_err(|e| refused(&e))?;
     let program = program::account(account.retained, &account.work, &timeline.ideal);
     if let Err(why @ program::NoProgramFactor::AboveOne(_)) = &program.basis {
         account.warnings.push(Warning {
@@ -66,6 +66,29 @@ pub fn run(args: &TimelineArgs) -> Result<Answer, CliError> {
     Ok(if falls_short { Answer::FallsShort } else { Answer::Complete })
 }
 
+/// The end of a live job's window.
+fn now(timeline: &Timeline) -> Result<Timestamp, CliError> {
+    let now = i64::try_from(jiff::Timestamp::now().as_nanosecond()).map(Timestamp::from_nanos);
+    now.ok().filter(|&now| last_log_instant(timeline) <= now).ok_or_else(|| {
+        CliError::new("--live: the log's last line is stamped after now, so the clocks disagree")
+            .help("set the clock of this machine, or state the window's end with --to")
+    })
+}
+
+fn refused(error: &RuntimeError) -> CliError {
+    let remedy = match error {
+        RuntimeError::NothingToAccount => {
+            "give the log's held intervals with --allocation FROM..TO, or another log"
+        }
+        RuntimeError::EmptyWindow(_) => {
+            "the log holds one instant: give --live if the job still runs, --to, or its held intervals with --allocation"
+        }
+        RuntimeError::OverlappingAllocations { .. } => "give each attempt once",
+        RuntimeError::Option { .. } => "see goodput timeline --help",
+    };
+    CliError::new(error.to_string()).help(remedy)
+}
+
 /// The one job that the files are about.
 fn one_job(args: &TimelineArgs, inputs: &mut Inputs, zone: Option<&TimeZone>) -> Result<Timeline, CliError> {
     let options = TimelineOptions { time_zone: zone.cloned(), ..TimelineOptions::default() };
@@ -96,6 +119,7 @@ fn allocation(
     timeline: &Timeline,
     inputs: &mut Inputs,
     zone: Option<&TimeZone>,
+    live: Option<Timestamp>,
 ) -> Result<Allocation, CliError> {
     let devices = args.work.devices.or(timeline.devices);
     if !args.allocation.is_empty() {
@@ -110,8 +134,11 @@ fn allocation(
     let request = Request { sacct: args.sacct.clone(), ..Request::default() };
     let slurm = SlurmOptions { time_zone: zone.cloned(), ..SlurmOptions::default() };
     let records = inputs.fleet(&request, &slurm)?;
-    let job = timeline.job.as_deref().unwrap_or_default();
-    let held = held_of_job(&records, job, last_log_instant(timeline));
+    let job = timeline.job.as_deref().ok_or_else(|| {
+        CliError::new("the log does not say which job of the records it is of")
+            .help("give the job's id with --job")
+    })?;
+    let held = held_of_job(&records, job, live.unwrap_or_else(|| last_log_instant(timeline)));
     if held.is_empty() {
         return Err(CliError::new(format!("the job records hold no allocation of job {job:?}"))
             .help("give the job's id with --job, or its held intervals with --allocation FROM..TO"));

@@ -64,6 +64,9 @@ fn the_schedulers_word_decides_between_failure_preemption_and_a_cold_launch() {
     }
     // The log says that it ended gracefully, the scheduler that it was evicted.
     of(JobState::Preempted, started().stop(Ended, 200)).is(120.0, &[(Startup, 100.0), (Preemption, 40.0)]);
+    // Requeued by somebody: why, only the log can tell.
+    of(JobState::Requeued, started().stop(Preempted, 200)).is(120.0, &[(Startup, 100.0), (Preemption, 40.0)]);
+    of(JobState::Requeued, started().stop(Fault, 200)).is(120.0, &[(Startup, 100.0), (Recovery, 40.0)]);
     // A fault that the log names outweighs an exit that the scheduler only calls cancelled.
     of(JobState::Cancelled, started().stop(Fault, 200)).is(120.0, &[(Startup, 100.0), (Recovery, 40.0)]);
 }

@@ -35,7 +35,14 @@ impl ReadError {
     /// What to do about it, when the reader knows.
     pub fn remedy(&self) -> Option<&str> {
         match self {
-            Self::Io { .. } => None,
+            Self::Io { source, .. } => match source.kind() {
+                std::io::ErrorKind::UnexpectedEof
+                | std::io::ErrorKind::InvalidData
+                | std::io::ErrorKind::InvalidInput => {
+                    Some("the compressed file is damaged or was cut off: copy it again once it is complete")
+                }
+                _ => None,
+            },
             Self::Format { remedy, .. } => Some(remedy),
         }
     }

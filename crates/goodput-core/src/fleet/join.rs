@@ -175,7 +175,7 @@ fn index_timelines<'a>(
                     warnings.push(Warning {
                         code: "timeline_twice",
                         message: format!(
-                            "job {job} has more than one timeline; only the last one named is used"
+                            "job {job} has more than one timeline; only the last one named is used: combine a job's logs into one"
                         ),
                         source: Some(timeline.source),
                     });
@@ -187,18 +187,22 @@ fn index_timelines<'a>(
 }
 
 fn left_out(timeline: &Timeline) -> Warning {
-    let whose = timeline
-        .job
-        .as_ref()
-        .map_or("the timeline names no job and".to_owned(), |job| format!("the timeline of job {job}"));
-    Warning {
-        code: "timeline_without_attempt",
-        message: format!(
-            "{whose} matches no attempt that held devices in the window; it is left out: check the job id and the window, or \
-             give its id with --timeline JOB=FILE"
+    let (code, message) = match &timeline.job {
+        None => (
+            "timeline_without_job",
+            "the log does not say which job it is of; it is left out: give the job's id with --timeline JOB=FILE, or with \
+             `job` in the fleet file"
+                .to_owned(),
         ),
-        source: Some(timeline.source),
-    }
+        Some(job) => (
+            "timeline_without_attempt",
+            format!(
+                "the timeline of job {job} matches no attempt that held devices in the window; it is left out: check the \
+                 job id and the window, or give its id with --timeline JOB=FILE"
+            ),
+        ),
+    };
+    Warning { code, message, source: Some(timeline.source) }
 }
 
 /// What a part of an attempt held, in whole devices.

@@ -85,7 +85,7 @@ pub enum StopCause {
 }
 
 /// What an event says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A process of the job started.
     Launch,

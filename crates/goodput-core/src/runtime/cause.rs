@@ -53,6 +53,8 @@ impl Cause {
 pub(super) enum Released {
     /// The scheduler itself ended it: its word stands above the log's.
     ByScheduler(Cause),
+    /// Somebody requeued it, for a reason that only the log can tell.
+    Requeued,
     /// The processes failed.
     Failed,
     /// A normal end, or one that somebody asked for.
@@ -67,7 +69,8 @@ impl Released {
         match state {
             Some(JobState::Preempted) => Self::ByScheduler(Cause::Preemption),
             Some(JobState::NodeFail | JobState::BootFail) => Self::ByScheduler(Cause::Failure),
-            Some(JobState::Requeued | JobState::Resizing) => Self::ByScheduler(Cause::Reconfiguration),
+            Some(JobState::Resizing) => Self::ByScheduler(Cause::Reconfiguration),
+            Some(JobState::Requeued) => Self::Requeued,
             Some(JobState::Failed | JobState::OutOfMemory) => Self::Failed,
             Some(JobState::Completed | JobState::Cancelled | JobState::Timeout | JobState::Deadline) => {
                 Self::Gracefully
@@ -82,6 +85,7 @@ impl Released {
     pub(super) fn cause(self) -> Option<Cause> {
         match self {
             Self::ByScheduler(cause) => Some(cause),
+            Self::Requeued => Some(Cause::Reconfiguration),
             Self::Failed => Some(Cause::Failure),
             Self::Gracefully | Self::Silently => None,
         }

@@ -79,6 +79,8 @@ pub(super) struct Executions {
     pub logging: Vec<Interval>,
     /// Records of a step that another writer had logged already.
     pub duplicates: u64,
+    /// Times that the step number went back without any sign of a start.
+    pub unsigned_rollbacks: u64,
     /// Whether the log ends with a stop: the instant.
     pub logged_end: Option<Timestamp>,
 }
@@ -101,7 +103,7 @@ pub(super) fn divide<'a>(
         devices,
         open: None,
         restored: None,
-        half_step_ns: None,
+        writer_skew_ns: None,
     };
     reader.out.laid.reserve_exact(timeline.steps.len());
     for (entry, epoch) in order.iter() {
@@ -129,7 +131,7 @@ struct Reader<'a> {
     open: Option<Declared>,
     /// The step that the state holds which relaunched processes read back.
     restored: Option<u64>,
-    half_step_ns: Option<i64>,
+    writer_skew_ns: Option<i64>,
 }
 
 impl<'a> Reader<'a> {
@@ -149,6 +151,7 @@ impl<'a> Reader<'a> {
         };
         let goes_back = self.previous.is_some_and(|p| step.index < last_number(p).saturating_add(1));
         let starts = self.previous.is_none() || !quiet || goes_back || released || resized;
+        self.out.unsigned_rollbacks += u64::from(quiet && goes_back && !released);
         self.close_open_phase((!starts).then_some(step.start));
         if starts {
             self.start_execution(step, released);
@@ -173,15 +176,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same step again within half a step and without any sign of a restart is a second
-    /// writer's record of it, not rework.
+    /// The same step again within three quarters of a step and without any sign of a restart is a second
+    /// writer's record of it, not rework: a step is executed again at the earliest when it is over.
     fn is_second_writers(&mut self, step: &Step) -> bool {
         let Some(previous) = self.previous else { return false };
         if step.index < previous.index || step.index > last_number(previous) {
             return false;
         }
-        let half = *self.half_step_ns.get_or_insert_with(|| typical_spacing_ns(&self.timeline.steps) / 2);
-        (step.start - previous.start).abs() < half
+        let skew =
+            *self.writer_skew_ns.get_or_insert_with(|| typical_spacing_ns(&self.timeline.steps) / 4 * 3);
+        (step.start - previous.start).abs() < skew
     }
 
     fn start_execution(&mut self, step: &Step, released: bool) {
@@ -323,16 +327,21 @@ pub(super) fn last_number(step: &Step) -> u64 {
     step.index.saturating_add(u64::from(step.count.max(1)) - 1)
 }
 
-/// The median spacing of consecutive steps, from a sample of the log.
+/// The median spacing of consecutive steps, from a sample of the log. Of a step that several processes
+/// wrote the first record counts.
 pub(super) fn typical_spacing_ns(steps: &[Step]) -> i64 {
     const SAMPLE: usize = 1023;
-    // Odd, so that two writers in turn are not sampled in step.
+    const WRITERS: usize = 64;
+    // Odd, so that writers in turn are not sampled in step.
     let stride = (steps.len() / SAMPLE) | 1;
-    let mut spacings: Vec<i64> = steps
-        .windows(2)
+    let mut spacings: Vec<i64> = (0..steps.len())
         .step_by(stride)
-        .filter(|pair| pair[1].index > pair[0].index && pair[1].start > pair[0].start)
-        .map(|pair| pair[1].start - pair[0].start)
+        .filter(|&i| i == 0 || steps[i - 1].index != steps[i].index)
+        .filter_map(|i| {
+            let step = &steps[i];
+            let next = steps[i + 1..].iter().take(WRITERS).find(|next| next.index != step.index)?;
+            (next.index > step.index && next.start > step.start).then(|| next.start - step.start)
+        })
         .collect();
     if spacings.is_empty() {
         return 0;

@@ -187,7 +187,7 @@ impl Teller<'_> {
         if ran {
             match start {
                 Some(start) => self.stop_before_start(ending, later, start),
-                None => self.final_stop(ending),
+                None => self.final_stop(ending, later),
             }
         }
         self.later_allocations(later, start.is_some());
@@ -213,7 +213,7 @@ impl Teller<'_> {
         if later.is_empty() {
             self.paint(start, self.cause.restart(), source_of(ending));
         } else if self.cause == Cause::Launch && self.gap.from.is_some() {
-            self.wind_down(ending);
+            self.wind_down(ending, later);
         } else {
             let released = ending.iter().rev().find(|t| matches!(t.turn, Turn::Released(_)));
             let until = released.map_or(later[0].at, |t| t.at);
@@ -222,17 +222,18 @@ impl Teller<'_> {
     }
 
     /// The log tells of no later start.
-    fn final_stop(&mut self, ending: &[At]) {
+    fn final_stop(&mut self, ending: &[At], later: &[At]) {
         if ending.iter().any(names_cause) {
             self.story.causes.push((self.at, of_stop(signs(ending), release(ending), false)));
         }
-        self.wind_down(ending);
+        self.wind_down(ending, later);
     }
 
-    /// From the last step to the release of an allocation that nothing started in again.
-    fn wind_down(&mut self, ending: &[At]) {
+    /// From the last step to the release of an allocation that nothing started in again. Steps that lie in no allocation
+    /// say nothing of a later one.
+    fn wind_down(&mut self, ending: &[At], later: &[At]) {
         let released = ending.iter().find(|t| matches!(t.turn, Turn::Released(_)));
-        let until = released.map_or(EVER, |t| t.at);
+        let until = released.or(later.first()).map_or(EVER, |t| t.at);
         let stop = ending.iter().find_map(|t| match t.turn {
             Turn::Log(Sign::Stopped(cause)) => Some((*t, cause)),
             _ => None,

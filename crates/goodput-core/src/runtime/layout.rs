@@ -2,17 +2,17 @@
 
 use super::account::{RetainedWork, StepCounts, StepTimes, Use};
 use super::clock::HeldClock;
-use super::executions::Executions;
-use super::gap::{Between, Story, tell};
+use super::executions::{Executions, Sign};
+use super::gap::{Between, Story, Stretch, tell};
 use super::log_order::{ClockStep, Epochs};
-use super::pace::Pace;
+use super::pace::{Pace, scale};
 use super::painter::{Painter, Part, Scene, Tally};
 use super::retention::Laid;
 use super::{HeldInterval, RuntimeOptions, Segment};
 use crate::capacity::CapacityTime;
 use crate::pattern::Pattern;
-use crate::records::{SourceRef, Step, StepWork, Timeline};
-use crate::time::{Timestamp, Window};
+use crate::records::{Phase, SourceRef, Step, StepWork, Timeline};
+use crate::time::{Interval, Timestamp, Window};
 
 /// Everything that the layout reads.
 pub(super) struct Layout<'a> {
@@ -47,6 +47,8 @@ impl Layout<'_> {
         let mut steps = StepCounts::default();
         let mut durations = Vec::with_capacity(self.executions.laid.len());
         let mut work = RetainedWork::default();
+        // One log may give FLOPs of some steps and only tokens of others: then tokens are turned into FLOPs.
+        let mixed = self.timeline.work.iter().any(|w| w.model_flops > 0);
         for (e, execution) in self.executions.executions.iter().enumerate() {
             let start = Use::Lost(stories[e].cause.restart());
             let epoch = epochs.of(self.executions.laid[execution.steps.start].position as usize);
@@ -87,6 +89,7 @@ impl Layout<'_> {
                     source,
                 );
                 if let Some(step_work) = self.timeline.work.get(laid.position as usize) {
+                    let step_work = &if mixed { self.in_flops(step_work) } else { *step_work };
                     let after = painter.productive();
                     let inside_ns = i64::try_from(after.time_ns - before.time_ns).unwrap_or(i64::MAX);
                     let covered = CapacityTime::from_device_ns(after.active - before.active);
@@ -108,6 +111,17 @@ impl Layout<'_> {
         LaidOut { tally, lanes, stories, steps, step_times, work }
     }
 
+    /// Work in FLOPs: of tokens without FLOPs per token nothing is known.
+    fn in_flops(&self, work: &StepWork) -> StepWork {
+        match self.timeline.ideal.model_flops_per_token {
+            _ if work.model_flops > 0 => *work,
+            Some(per_token) => {
+                StepWork { model_flops: (work.tokens as f64 * per_token).round() as u128, ..*work }
+            }
+            None => StepWork::default(),
+        }
+    }
+
     fn source(&self, line: u32) -> SourceRef {
         SourceRef { line, ..self.timeline.source }
     }
@@ -119,22 +133,58 @@ impl Layout<'_> {
         let laid = &self.executions.laid;
         let step = |i: usize| &self.timeline.steps[laid[i].position as usize];
         let first_held = before.map_or(0, |e| e.held).min(self.held.len());
-        tell(
-            &Between {
-                from: before.map(|e| Timestamp::from_nanos(laid[e.steps.end - 1].end_ns)),
-                to: after.map(|e| step(e.steps.start).start),
-                last: self.source(before.map_or(0, |e| step(e.steps.end - 1).line)),
-                evidence: &self.executions.evidence[self.executions.gaps[gap].evidence.clone()],
-                held: &self.held[first_held..],
-                usual_ns: gap.checked_sub(1).map_or(0, |e| {
-                    let count = i64::from(step(executions[e].steps.end - 1).count.max(1));
-                    self.pace.fault_free_ns[e].unwrap_or(0).saturating_mul(count)
-                }),
-                mid_run: self.mid_run && gap == 0,
-                window_to: self.window.to(),
-            },
-            self.options,
-        )
+        let between = Between {
+            from: before.map(|e| Timestamp::from_nanos(laid[e.steps.end - 1].end_ns)),
+            to: after.map(|e| step(e.steps.start).start),
+            last: self.source(before.map_or(0, |e| step(e.steps.end - 1).line)),
+            evidence: &self.executions.evidence[self.executions.gaps[gap].evidence.clone()],
+            held: &self.held[first_held..],
+            usual_ns: gap.checked_sub(1).map_or(0, |e| {
+                let count = i64::from(step(executions[e].steps.end - 1).count.max(1));
+                self.pace.fault_free_ns[e].unwrap_or(0).saturating_mul(count)
+            }),
+            mid_run: self.mid_run && gap == 0,
+            window_to: self.window.to(),
+        };
+        match self.work_without_steps(&between) {
+            Some(worked) => self.tell_around(&between, worked),
+            None => tell(&between, self.options),
+        }
+    }
+
+    /// The log's last gap may hold an execution that makes no step (one that only evaluates): from the first to the last
+    /// of its declared work.
+    fn work_without_steps(&self, gap: &Between<'_>) -> Option<Interval> {
+        let launched = gap.evidence.iter().rev().find(|e| e.sign == Sign::Launched).map(|e| e.at);
+        let since = match (gap.from, gap.to, launched) {
+            (_, Some(_), _) | (Some(_), _, None) => return None,
+            (_, None, launched) => launched.unwrap_or(Timestamp::from_nanos(i64::MIN)),
+        };
+        let is_work = |phase| matches!(phase, Phase::Evaluation | Phase::Declared | Phase::CheckpointPause);
+        let phases = self.executions.declared.all().iter().rev().take_while(|p| p.interval.start >= since);
+        phases
+            .filter(|p| is_work(p.phase))
+            .map(|p| p.interval)
+            .reduce(|later, earlier| Interval::new(earlier.start, later.end))
+    }
+
+    /// The start before the work, the work, and what comes after it.
+    fn tell_around(&self, gap: &Between<'_>, worked: Interval) -> Story {
+        let split = gap.evidence.partition_point(|e| e.at <= worked.start);
+        let (before, after) = gap.evidence.split_at(split);
+        let mut story = tell(&Between { to: Some(worked.start), evidence: before, ..*gap }, self.options);
+        story.stretches.push(Stretch {
+            until: worked.end,
+            used_for: Use::Lost(Pattern::RuntimeUnsettled),
+            source: gap.last,
+        });
+        // Without a step time, as long may pass quietly as a teardown may last.
+        let usual_ns = scale(self.options.teardown_limit_ns, 1.0 / self.options.silence_multiple);
+        let rest = Between { from: Some(worked.end), evidence: after, usual_ns, mid_run: false, ..*gap };
+        let rest = tell(&rest, self.options);
+        story.stretches.extend(rest.stretches);
+        story.causes.extend(rest.causes);
+        story
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Suspensions {
 
 /// A suspended job logs nothing: the sum goes to the longest silences of its held interval, those
 /// between steps first, less what the log itself declares as suspension and less the step that was
-/// under way.
+/// under way (none was after a step whose end the log gives).
 pub(super) fn locate(timeline: &Timeline, allocation: &Allocation) -> Suspensions {
     let mut suspensions = Suspensions::default();
     let Allocation::Recorded(held) = allocation else { return suspensions };
@@ -31,12 +31,11 @@ impl Suspensions {
         let step_ns = typical_spacing_ns(&timeline.steps);
         let mut left = held.suspended_ns - declared_ns(timeline, held.interval);
         let mut silences = silences(timeline, held.interval, step_ns);
-        silences.sort_by_key(|&(between_steps, s)| std::cmp::Reverse((between_steps, s.duration_ns())));
-        for (_, silence) in silences {
+        silences.sort_by_key(|s| std::cmp::Reverse((s.between_steps, s.interval.duration_ns())));
+        for Silence { interval: silence, room_ns: room, .. } in silences {
             if left <= 0 {
                 return;
             }
-            let room = silence.duration_ns() - step_ns;
             let start = silence.end - left.min(room);
             self.located.push(Event {
                 interval: Interval::new(start, silence.end),
@@ -60,19 +59,46 @@ fn declared_ns(timeline: &Timeline, held: Interval) -> i64 {
         .sum()
 }
 
-/// Stretches of `held` longer than a step between one stamp of the log and the next, and whether both
-/// stamps are steps'.
-fn silences(timeline: &Timeline, held: Interval, step_ns: i64) -> Vec<(bool, Interval)> {
-    let steps = timeline.steps.iter().flat_map(|s| [Some(s.start), s.end]).flatten();
+/// A stretch without a line.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    interval: Interval,
+    /// Whether steps stand at both its ends.
+    between_steps: bool,
+    /// How much of it can be suspension.
+    room_ns: i64,
+}
+
+/// What a stamp of the log belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stamp {
+    StepEnd,
+    StepStart,
+    Other,
+}
+
+/// Stretches of `held` longer than a step between one stamp of the log and the next.
+fn silences(timeline: &Timeline, held: Interval, step_ns: i64) -> Vec<Silence> {
+    let steps = timeline.steps.iter().flat_map(|s| {
+        [Some((s.start, Stamp::StepStart)), s.end.map(|end| (end, Stamp::StepEnd))].into_iter().flatten()
+    });
     let events = timeline.events.iter().flat_map(|e| [e.interval.start, e.interval.end]);
-    let mut stamps: Vec<(Timestamp, bool)> =
-        steps.map(|at| (at, true)).chain(events.map(|at| (at, false))).collect();
+    let mut stamps: Vec<(Timestamp, Stamp)> = steps.chain(events.map(|at| (at, Stamp::Other))).collect();
     stamps.retain(|&(at, _)| held.contains(at));
-    stamps.extend([(held.start, false), (held.end, false)]);
+    stamps.extend([(held.start, Stamp::Other), (held.end, Stamp::Other)]);
     stamps.sort_unstable();
     stamps
         .windows(2)
-        .map(|pair| (pair[0].1 && pair[1].1, Interval::new(pair[0].0, pair[1].0)))
-        .filter(|(_, silence)| silence.duration_ns() > step_ns)
+        .map(|pair| {
+            let ((from, before), (to, after)) = (pair[0], pair[1]);
+            let interval = Interval::new(from, to);
+            let under_way = if before == Stamp::StepEnd { 0 } else { step_ns };
+            Silence {
+                interval,
+                between_steps: before != Stamp::Other && after != Stamp::Other,
+                room_ns: interval.duration_ns() - under_way,
+            }
+        })
+        .filter(|silence| silence.interval.duration_ns() > step_ns)
         .collect()
 }

@@ -6,8 +6,8 @@ use super::gap::Story;
 use super::held;
 use super::log_order::ClockStep;
 use super::pace::Pace;
-use crate::records::{Commits, SourceRef, Timeline};
-use crate::time::Timestamp;
+use crate::records::{Commits, EventKind, SourceRef, Timeline};
+use crate::time::{NS_PER_SECOND, Timestamp};
 use crate::warning::Warning;
 
 /// What the warnings are drawn from.
@@ -31,10 +31,11 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Vec<Warning> {
         from_log.then(|| evidence.no_allocation_record()),
         evidence.commits_unknown(),
         evidence.clock_steps_back(),
-        evidence.outside_held(),
+        evidence.outside_held().or_else(|| evidence.clocks_disagree()),
         evidence.devices_unknown(),
         evidence.silence_unsettled(),
         evidence.second_writers(),
+        evidence.unsigned_rollbacks(),
         evidence.suspension_not_located(),
     ]
     .into_iter()
@@ -61,7 +62,8 @@ impl Evidence<'_> {
         } else if self.options.window.is_some() {
             "the window's end (it logs no end)"
         } else {
-            "its last evidence (it logs no end; give --to to hold it accountable until then)"
+            "its last evidence (it logs no end; give --live if the job still runs, or --to and its end, to account for \
+             the time since)"
         };
         let restarts = self.executions.executions.len().saturating_sub(1);
         let ended_and_restarted = self.stories.iter().skip(1).take(restarts).enumerate().any(|(i, _)| {
@@ -133,6 +135,52 @@ impl Evidence<'_> {
         Some(self.warning("outside_held", message, Some(first.line)))
     }
 
+    /// A start before the allocation, or an end long after its release: both values are shown.
+    fn clocks_disagree(&self) -> Option<Warning> {
+        // The scheduler rounds its stamps down; processes may outlive the release while they are killed.
+        const ROUNDING_NS: i64 = NS_PER_SECOND;
+        const KILLED_NS: i64 = 60 * NS_PER_SECOND;
+        if !matches!(self.allocation, Allocation::Recorded(_)) {
+            return None;
+        }
+        let events = self.timeline.events.iter().filter(|e| {
+            !matches!(
+                e.kind,
+                EventKind::Committed { .. } | EventKind::SaveStarted { .. } | EventKind::LoggingCost
+            )
+        });
+        let steps = self.executions.laid.iter().map(|l| &self.timeline.steps[l.position as usize]);
+        let stamps = events
+            .flat_map(|e| [(e.interval.start, e.line), (e.interval.end, e.line)])
+            .chain(steps.filter_map(|s| Some((s.end?, s.line))));
+        let apart = |at: Timestamp| {
+            let next = self.held.partition_point(|h| h.interval.start <= at);
+            let before = next.checked_sub(1).map(|i| self.held[i].interval);
+            if before.is_some_and(|held| at <= held.end) {
+                return None;
+            }
+            let early = self.held.get(next).map(|h| (h.interval, h.interval.start - at, ROUNDING_NS));
+            let late = before.map(|held| (held, at - held.end, KILLED_NS));
+            let nearest = early.into_iter().chain(late).min_by_key(|&(_, apart_ns, _)| apart_ns)?;
+            let tolerated_ns = nearest.2 + self.timeline.stamp_resolution_ns;
+            (nearest.1 > tolerated_ns).then_some((nearest.0, nearest.1))
+        };
+        let found = stamps.filter_map(|(at, line)| apart(at).map(|(held, ns)| (ns, at, line, held)));
+        let (apart_ns, at, line, held) = found.max_by_key(|&(ns, ..)| ns)?;
+        let place =
+            if line > 0 { format!("line {line} of the log") } else { "a line of the logs".to_owned() };
+        let message = format!(
+            "{place} is stamped {:.3} s, {:.3} s outside the nearest interval [{:.3}, {:.3}) s of the \
+             scheduler's record: their clocks disagree, or a record of another attempt is missing; held time follows \
+             the scheduler, and what the log says outside it counts nothing",
+            seconds(at),
+            apart_ns as f64 / 1e9,
+            seconds(held.start),
+            seconds(held.end),
+        );
+        Some(self.warning("clocks_disagree", message, Some(line)))
+    }
+
     fn devices_unknown(&self) -> Option<Warning> {
         (!self.devices_known).then(|| {
             let message =
@@ -158,10 +206,24 @@ impl Evidence<'_> {
         let records = self.executions.duplicates;
         (records > 0).then(|| {
             let message = format!(
-                "{records} record(s) repeat a step within half a step time and without a restart: several \
-                 processes log the same steps, each step is counted once"
+                "{records} record(s) repeat a step within three quarters of a step time and without a restart: several \
+                 processes log the same steps, each step is counted once; let one process log"
             );
             self.warning("second_writers", message, None)
+        })
+    }
+
+    /// A rollback is rare. Where the number goes back all the time, the log is that of several writers.
+    fn unsigned_rollbacks(&self) -> Option<Warning> {
+        const STEPS_A_ROLLBACK: u64 = 10;
+        let (rollbacks, steps) = (self.executions.unsigned_rollbacks, self.executions.laid.len() as u64);
+        (rollbacks > 1 && rollbacks.saturating_mul(STEPS_A_ROLLBACK) > steps).then(|| {
+            let message = format!(
+                "the step number goes back {rollbacks} times in {steps} step records without a start: each time the \
+                 steps from there on count as rolled back. If several processes write this log with clocks that \
+                 differ by more than three quarters of a step, let one process log; if the job rolls back on purpose, log a restore"
+            );
+            self.warning("rollbacks_without_start", message, None)
         })
     }
 

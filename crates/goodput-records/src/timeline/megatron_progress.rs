@@ -8,11 +8,11 @@ use goodput_core::records::{Commits, EventKind, Step, StepWork};
 use memchr::memmem;
 
 use super::clock::WallClock;
-use super::decimal::scaled;
 use super::draft::Draft;
 use super::lines::Lines;
 use super::{Account, Format, Source};
 use crate::ReadError;
+use crate::decimal::scaled;
 
 pub(super) const FORMAT: Format = Format { name: "megatron-progress", sniff, read };
 
@@ -159,6 +159,11 @@ impl Run {
         let step = Step { index: done + 1, count, line, start: since, end: Some(entry.at), input_wait_ns: 0 };
         self.draft.timeline.steps.push(step);
         self.draft.timeline.work.push(work);
+        self.draft.note("between_saves", line, "", || {
+            "the file stamps starts and saves only: startup, input wait, evaluation and pauses between them are inside the \
+             steps' time and count as productive. Name the run's standard output beside it"
+                .to_owned()
+        });
         Ok(())
     }
 

@@ -20,13 +20,13 @@
 
 mod clock;
 mod combine;
-mod decimal;
 mod draft;
 mod lines;
 mod megatron;
 mod megatron_progress;
 mod merge;
 mod ml_goodput;
+mod order;
 mod own;
 
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -37,7 +37,7 @@ use jiff::tz::TimeZone;
 use crate::gzip::inflated;
 use crate::{FileReport, ReadError};
 
-pub use combine::combine;
+pub use combine::{combine, combine_by_job};
 pub use merge::merge;
 pub use own::TimelineWriter;
 
@@ -127,6 +127,10 @@ impl Source<'_> {
     fn format(&self, head: &[u8]) -> Result<&'static Format, ReadError> {
         if let Some(format) = self.options.format {
             return Ok(format);
+        }
+        if head.trim_ascii().is_empty() {
+            let remedy = "check that the job has written its log, and that it is the right file";
+            return Err(self.refused(0, "the file is empty", remedy));
         }
         FORMATS.iter().copied().find(|format| (format.sniff)(head)).ok_or_else(|| {
             let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();

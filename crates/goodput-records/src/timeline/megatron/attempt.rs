@@ -215,9 +215,9 @@ impl Job {
 
     fn cancelled(&mut self, stamp: &str, reason: &str, line: u32) {
         let cause = match reason {
-            reason if reason.starts_with("PREEMPTION") || reason.starts_with("JOB REQUEUE") => {
-                StopCause::Preempted
-            }
+            reason if reason.starts_with("PREEMPTION") => StopCause::Preempted,
+            // Somebody requeued it: the state that sacct gives such a job is no eviction either.
+            reason if reason.starts_with("JOB REQUEUE") => StopCause::Reconfiguration,
             reason if reason.starts_with("NODE FAILURE") || reason.starts_with("SEE SLURMCTLD LOG") => {
                 StopCause::Fault
             }

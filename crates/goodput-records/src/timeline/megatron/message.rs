@@ -2,7 +2,7 @@
 //!
 //! Launchers put `[default0]:` (torchrun), `3: ` (srun -l) or `[Rank 0]:` before a line.
 
-use crate::timeline::decimal::scaled;
+use crate::decimal::scaled;
 
 /// A line that means something.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,8 +7,7 @@ use super::entry::{Entry, Key, Scalar};
 use super::orbax::Checkpoints;
 use super::writers::Writers;
 use crate::FileReport;
-use crate::decimal::whole;
-use crate::timeline::decimal::seconds_to_ns;
+use crate::decimal::{seconds_to_ns, whole};
 use crate::timeline::draft::Draft;
 use crate::timeline::{Source, TimelineOptions};
 
@@ -104,11 +103,8 @@ impl Job {
             if index <= last.index && self.writers.is_copy(steps, index, start) {
                 return self.duplicate("duplicate_step_writer", line, "step_count");
             }
-            if index <= last.index {
+            if index <= last.index && start >= last.start {
                 self.writers.begin(steps);
-            }
-            if start < last.start {
-                self.draft.note_clock_step(last.start, start, line);
             }
         }
         let steps = &mut self.draft.timeline.steps;
@@ -238,6 +234,7 @@ impl Job {
 
     pub(super) fn finish(mut self) -> (Timeline, FileReport) {
         self.evicted_before_restart();
+        self.draft.put_in_order();
         let Draft { timeline, mut report, .. } = self.draft;
         report.used = report.rows - report.refused - report.skipped.values().sum::<u64>();
         (timeline, report)

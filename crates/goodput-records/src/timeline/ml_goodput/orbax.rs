@@ -9,8 +9,7 @@ use goodput_core::{Interval, Timestamp};
 
 use super::entry::{Entry, Key, Scalar};
 use super::job::{Job, stamp};
-use crate::decimal::whole;
-use crate::timeline::decimal::seconds_to_ns;
+use crate::decimal::{seconds_to_ns, whole};
 
 /// What is known of this attempt's checkpoints.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@
 use goodput_core::Timestamp;
 use goodput_core::records::Step;
 
-/// Writers of one event are never further apart than this.
+/// Clocks of one job's hosts are never further apart than this.
 const MOST_SKEW_NS: i64 = 1_000_000_000;
 /// Steps looked back to for the first writer's copy.
 const LOOK_BACK: usize = 64;
@@ -37,14 +37,15 @@ impl Writers {
         }
     }
 
-    /// How far apart two writers' stamps of one event may lie: half a step, at most a second.
+    /// How far apart two writers' stamps of one event may lie: three quarters of a step, since a step is executed again
+    /// at the earliest when it is over, and at most a second.
     pub(super) fn skew_ns(&self) -> i64 {
-        self.step_ns.map_or(MOST_SKEW_NS, |ns| (ns / 2).min(MOST_SKEW_NS))
+        self.step_ns.map_or(MOST_SKEW_NS, |ns| (ns / 4 * 3).min(MOST_SKEW_NS))
     }
 
     /// Whether two stamps of one event may come from two writers.
     pub(super) fn same(&self, a: Timestamp, b: Timestamp) -> bool {
-        (a - b).unsigned_abs() < self.skew_ns().unsigned_abs()
+        (a - b).unsigned_abs() <= self.skew_ns().unsigned_abs()
     }
 
     /// Whether a step of number `index` at `start` is a copy of one of `steps`.

@@ -5,7 +5,7 @@ use goodput_core::records::{Phase, StopCause};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::timeline::decimal::seconds_to_ns;
+use crate::decimal::seconds_to_ns;
 
 /// The log's words for the phases.
 pub(super) const PHASES: [(&str, Phase); 8] = [

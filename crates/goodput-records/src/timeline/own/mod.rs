@@ -55,7 +55,11 @@ fn read(reader: &mut dyn BufRead, source: &Source<'_>) -> Result<Vec<Account>, R
         let Some(draft) = jobs.get_mut(current) else {
             let remedy =
                 "begin the file with a header: {\"goodput_timeline\":1,\"job\":\"4711\",\"devices\":512}";
-            return Err(source.refused(line.number, "no header before the first record", remedy));
+            let message = match parsed {
+                Ok(_) => "no header before the first record".to_owned(),
+                Err(problem) => format!("the header cannot be read: {}", problem.message),
+            };
+            return Err(source.refused(line.number, message, remedy));
         };
         draft.report.rows += 1;
         match parsed.and_then(|fields| draft.record(&fields, line.number)) {
@@ -66,7 +70,11 @@ fn read(reader: &mut dyn BufRead, source: &Source<'_>) -> Result<Vec<Account>, R
             }
         }
     }
-    Ok(jobs.into_iter().map(|draft| (draft.timeline, draft.report)).collect())
+    let finish = |mut draft: Draft| {
+        draft.put_in_order();
+        (draft.timeline, draft.report)
+    };
+    Ok(jobs.into_iter().map(finish).collect())
 }
 
 impl Draft {
@@ -128,9 +136,6 @@ impl Draft {
         }
         let tokens = fields.whole("tokens", fields.tokens)?.unwrap_or(0);
         let model_flops = fields.big("model_flops", fields.model_flops)?.unwrap_or(0);
-        if let Some(last) = self.timeline.steps.last().filter(|last| start < last.start) {
-            self.note_clock_step(last.start, start, line);
-        }
         let work = StepWork { tokens, model_flops };
         if work != StepWork::default() || !self.timeline.work.is_empty() {
             self.timeline.work.resize(self.timeline.steps.len(), StepWork::default());

@@ -9,7 +9,7 @@ use goodput_core::records::{
 use serde_json::{Map, Value, json};
 
 use super::fields::{CAUSES, PHASES};
-use crate::timeline::decimal::ns_to_seconds;
+use crate::decimal::ns_to_seconds;
 
 /// Writes timelines in goodput's own format.
 ///
