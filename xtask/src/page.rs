@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::{cargo, target_dir};
 
-/// Charts that the demo's page must draw.
-const CHARTS: usize = 5;
+/// Charts that the demo's page must draw, by the id of their container.
+const CHARTS: [&str; 7] = ["waterfall", "opened", "series-0", "lanes", "levers", "unheld", "waits"];
 
 /// Writes the demo's page and opens it in headless Chromium.
 pub fn check() -> Result<(), String> {
@@ -37,18 +37,39 @@ pub fn check() -> Result<(), String> {
             "--disable-component-update",
             "--disable-sync",
             "--virtual-time-budget=20000",
+            // Messages of the page's console go to stderr.
+            "--enable-logging=stderr",
+            "--v=0",
             "--dump-dom",
         ])
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", page.display()))
         .output()
         .map_err(|e| format!("{}: {e}", browser.display()))?;
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let drawn = dom.matches("class=\"main-svg\"").count();
-    if drawn < CHARTS {
-        return Err(format!("the page drew {drawn} chart layers, expected at least {CHARTS}"));
+    let messages = String::from_utf8_lossy(&output.stderr);
+    if let Some(message) = messages.lines().find(|line| line.contains("CONSOLE")) {
+        return Err(format!("the page's console says: {message}"));
     }
-    println!("    {drawn} chart layers drawn");
+    let dom = String::from_utf8_lossy(&output.stdout);
+    for id in CHARTS {
+        drawn(&dom, id)?;
+    }
+    println!("    {} charts drawn, nothing on the console", CHARTS.len());
+    Ok(())
+}
+
+/// Whether the figure of that id holds a drawing with text in it.
+fn drawn(dom: &str, id: &str) -> Result<(), String> {
+    let (_, rest) = dom
+        .split_once(&format!("<figure class=\"chart\" id=\"{id}\">"))
+        .ok_or_else(|| format!("the page has no chart {id}"))?;
+    let figure = rest.split_once("</figure>").map_or(rest, |(figure, _)| figure);
+    let (_, drawing) =
+        figure.split_once("<svg class=\"main-svg\"").ok_or_else(|| format!("chart {id} was not drawn"))?;
+    let texts = drawing.split("<text").skip(1).filter_map(|text| text.split_once('>'));
+    if texts.filter(|(_, content)| !content.starts_with("</text>")).count() == 0 {
+        return Err(format!("chart {id} has no text"));
+    }
     Ok(())
 }
 
@@ -64,10 +85,11 @@ fn browser() -> Result<PathBuf, String> {
         return Ok(found);
     }
     let apt = |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|s| s.success());
-    if apt(&["update", "-qq"]) && apt(&["install", "-y", "-qq", "chromium"]) {
-        if let Some(found) = find() {
-            return Ok(found);
-        }
+    if apt(&["update", "-qq"])
+        && apt(&["install", "-y", "-qq", "chromium"])
+        && let Some(found) = find()
+    {
+        return Ok(found);
     }
     Err("chromium is missing and could not be installed: install it (Debian: apt-get install chromium), then run this again".to_owned())
 }

@@ -1,5 +1,7 @@
 //! `goodput demo`
 
+use std::path::Path;
+
 use goodput_core::records::FileId;
 use goodput_core::records::FleetRecords;
 use goodput_core::{Timestamp, Window};
@@ -75,7 +77,14 @@ fn read(
             "snapshots.jsonl" => read_snapshots(&name, file, bytes, &options, &mut records),
             "reservations.txt" => read_reservations(&name, file, bytes, &options, &mut records),
             log if log.starts_with("timelines/") => {
-                let read = read_timeline(&name, file, bytes, &TimelineOptions::default())?;
+                // Not every format's log knows the scheduler's id: its file is named by it, as with `--timeline JOB=FILE`.
+                let job = Path::new(log).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                let read = read_timeline(
+                    &name,
+                    file,
+                    bytes,
+                    &TimelineOptions { job, ..TimelineOptions::default() },
+                )?;
                 timelines.extend(inputs.take_timelines(read, &WorkArgs::default()));
                 continue;
             }

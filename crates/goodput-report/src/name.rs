@@ -21,9 +21,42 @@ pub(crate) fn cut(text: &str, characters: usize) -> String {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(length - tail)).collect()
 }
 
+/// The last two parts of a path: enough to tell files apart beside the list of what was read.
+pub(crate) fn short_path(path: &str) -> &str {
+    path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..])
+}
+
+/// Records as `file:line`, in short: the file once, then its lines.
+pub(crate) fn records(sources: &[String]) -> String {
+    let mut out = String::new();
+    let mut last = "";
+    for source in sources {
+        let (path, line) = source.rsplit_once(':').unwrap_or((source, ""));
+        if !out.is_empty() {
+            out.push_str(", ");
+        }
+        if path != last || line.is_empty() {
+            out.push_str(short_path(path));
+        }
+        if !line.is_empty() {
+            out.push(':');
+            out.push_str(line);
+        }
+        last = path;
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_name_each_file_once() {
+        let sources = ["/data/week/sacct.txt:4", "/data/week/sacct.txt:9", "nodes.txt:2", "nodes.txt"];
+        let sources = sources.map(str::to_owned);
+        assert_eq!(records(&sources), "week/sacct.txt:4, :9, nodes.txt:2, nodes.txt");
+    }
 
     #[test]
     fn cut_names_keep_both_ends() {

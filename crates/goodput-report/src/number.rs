@@ -58,8 +58,11 @@ pub(crate) fn hours(value: f64) -> String {
         v if v >= 100.0 || v == 0.0 => 0,
         v if v >= 10.0 => 1,
         v if v >= 1.0 => 2,
-        v if v >= 0.0005 => 3,
-        _ => return if value < 0.0 { ">-0.001".to_owned() } else { "<0.001".to_owned() },
+        v if v >= 0.1 => 3,
+        v if v >= 0.01 => 4,
+        v if v >= 0.001 => 5,
+        v if v >= 0.0001 => 6,
+        _ => return if value < 0.0 { ">-0.0001".to_owned() } else { "<0.0001".to_owned() },
     };
     thousands(value, decimals)
 }
@@ -73,6 +76,12 @@ pub(crate) fn percent(share: Option<f64>) -> String {
         },
         _ => UNKNOWN.to_owned(),
     }
+}
+
+/// A relative gain, with its sign.
+pub(crate) fn gain(gain: f64) -> String {
+    let text = percent(Some(gain));
+    if text.starts_with(['<', '>', '-']) { text } else { format!("+{text}") }
 }
 
 /// A factor between zero and one.
@@ -106,7 +115,7 @@ pub(crate) fn duration(ns: i64) -> String {
                 n if n >= 1_000 => (n as f64 / 1e3, "µs"),
                 n => return format!("{sign}{n} ns"),
             };
-            let decimals = if value >= 100.0 {
+            let decimals = if value >= 100.0 || value.fract() == 0.0 {
                 0
             } else if value >= 10.0 {
                 1
@@ -177,6 +186,7 @@ mod tests {
     #[case(250, "250 ns")]
     #[case(245_000_000, "245 ms")]
     #[case(12_340_000_000, "12.3 s")]
+    #[case(2_000_000_000, "2 s")]
     #[case(372_000_000_000, "6 min 12 s")]
     #[case(11_520_000_000_000, "3 h 12 min")]
     #[case(604_800_000_000_000, "7 d")]
@@ -189,7 +199,8 @@ mod tests {
     fn keeps_small_amounts_visible() {
         assert_eq!(percent(Some(0.0001)), "<0.1%");
         assert_eq!(percent(Some(0.35)), "35.0%");
-        assert_eq!(hours(0.0000001), "<0.001");
+        assert_eq!(hours(0.0000001), "<0.0001");
+        assert_eq!(hours(0.0009956), "0.000996");
         assert_eq!(si(14.9e15, "FLOP"), "14.9 PFLOP");
     }
 }

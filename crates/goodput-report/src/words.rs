@@ -1,10 +1,14 @@
 //! Sentences that more than one renderer prints.
 
-use goodput_core::Timestamp;
+use goodput_core::{Boundary, CapacityTime, Owner, Timestamp};
 
-use crate::number::{UNKNOWN, count, counted, device_hours, duration, factor, instant, money, percent, si};
+use crate::name::short_path;
+use crate::number::{
+    UNKNOWN, count, counted, device_hours, duration, factor, gain, instant, money, percent, si,
+};
 use crate::view::{
-    AccountView, ContractView, CostView, Exact, IdealView, TimelineView, WarningView, WindowView,
+    AccountView, ContractView, CostView, Exact, FactorBoundsView, IdealView, LedgerView, LeverView, LossView,
+    TimelineView, WarningView, WindowView,
 };
 
 /// The title that the user gave, or the verb's own.
@@ -81,7 +85,7 @@ pub(crate) fn window(window: &WindowView) -> String {
 pub(crate) fn ideals(contract: &ContractView) -> impl Iterator<Item = String> {
     let text = |i: &IdealView| {
         format!(
-            "{} on {}, dense {} peak {} a device, FLOPs by {} ({})",
+            "{} on {}, dense {} peak {} a device, FLOP convention: {} ({})",
             i.ideal,
             i.device,
             i.dtype,
@@ -93,13 +97,84 @@ pub(crate) fn ideals(contract: &ContractView) -> impl Iterator<Item = String> {
     contract.ideals.iter().map(text)
 }
 
-/// A warning in a sentence.
-pub(crate) fn warning(w: &WarningView) -> String {
-    let job = w.job.as_ref().map(|j| format!("job {j}: ")).unwrap_or_default();
-    let source = w.source.as_ref().map(|s| format!(" ({s})")).unwrap_or_default();
-    let more =
-        if w.more > 0 { format!(" [and {} like it]", counted(w.more, "warning")) } else { String::new() };
-    format!("{}: {job}{}{source}{more}", w.code, w.message)
+/// Warnings in a sentence each; what is said of several jobs is said once.
+pub(crate) fn warnings(warnings: &[WarningView]) -> Vec<String> {
+    let mut groups: Vec<Vec<&WarningView>> = Vec::new();
+    for w in warnings {
+        match groups.iter_mut().find(|g| g[0].code == w.code && g[0].message == w.message) {
+            Some(group) => group.push(w),
+            None => groups.push(vec![w]),
+        }
+    }
+    groups.iter().map(|group| warning(group)).collect()
+}
+
+fn warning(group: &[&WarningView]) -> String {
+    let jobs: Vec<_> = group.iter().filter_map(|w| w.job.as_deref()).collect();
+    let more: u64 = group.iter().map(|w| w.more).sum();
+    let and_more = if more > 0 { format!(" and {} more", count(more)) } else { String::new() };
+    let about = match jobs.as_slice() {
+        [] if more > 0 => format!("{} like it: ", counted(more + 1, "warning")),
+        [] => String::new(),
+        [job] if more == 0 => format!("job {job}: "),
+        jobs => format!("jobs {}{and_more}: ", jobs.join(", ")),
+    };
+    let source = match group {
+        [only] => only.source.as_ref().map(|s| format!(" ({s})")),
+        [first, ..] => first.source.as_ref().map(|s| format!(" (first at {s})")),
+        [] => None,
+    };
+    let code = group[0].code.replace('_', " ");
+    format!("{code}: {about}{}{}", group[0].message, source.unwrap_or_default())
+}
+
+/// What the levels leave out because no record settles it. `None` when all is settled.
+pub(crate) fn open(ledger: &LedgerView, losses: &[LossView]) -> Option<String> {
+    let whole = ledger.capacity_time.offered_ns.unwrap_or(ledger.capacity_time.held_ns).capacity();
+    let part = |boundary, what: &str| {
+        let open = LossView::open_at(losses, boundary).capacity();
+        let text =
+            || format!("{} device-hours ({}) {what}", device_hours(open), percent(open.share_of(whole)));
+        (open != CapacityTime::ZERO).then(text)
+    };
+    let parts: Vec<_> = [
+        part(Boundary::Runtime, "were held and may yet prove retained"),
+        part(Boundary::Program, "were retained and have no known ideal"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let text =
+        || format!("Not settled by any record: {}. Factors are of the settled part.", parts.join(", "));
+    (!parts.is_empty()).then(text)
+}
+
+/// The largest gain that has no lever before a record names one.
+pub(crate) fn withheld(levers: &[LeverView]) -> Option<String> {
+    let lever = levers.iter().find(|l| l.kind.owner() == Owner::Evidence && l.relative_gain.is_some())?;
+    Some(format!(
+        "Not drawn: {}, up to {}. It has no lever until a record names one: {}.",
+        lever.label,
+        gain(lever.relative_gain?),
+        lever.lever
+    ))
+}
+
+/// On how much of the capacity a factor is settled, and between what it lies for all of it.
+pub(crate) fn coverage(b: FactorBoundsView) -> String {
+    if b.settled.is_none() {
+        let bound = if b.high > 0.0 && b.high < 1.0 {
+            format!(", at most {}", factor(Some(b.high)))
+        } else {
+            String::new()
+        };
+        return format!("not settled{bound}");
+    }
+    if b.coverage >= 1.0 {
+        return "settled on all of it".to_owned();
+    }
+    let settled = percent(Some(b.coverage));
+    format!("of the settled {settled}; of all {} to {}", factor(Some(b.low)), factor(Some(b.high)))
 }
 
 /// What a useful device-hour costs, in a sentence.
@@ -151,7 +226,10 @@ pub(crate) fn job_title(view: &TimelineView) -> String {
     match (&view.title, &view.job) {
         (Some(title), _) => title.clone(),
         (None, Some(job)) => format!("Job {job}"),
-        (None, None) => "Job timeline".to_owned(),
+        (None, None) => match view.read_report.files.as_slice() {
+            [file] => format!("Timeline of {}", short_path(&file.path)),
+            _ => "Job timeline".to_owned(),
+        },
     }
 }
 

@@ -1,10 +1,11 @@
 //! The page of `goodput account`.
 
 use super::charts;
-use super::page::{
-    Block, Page, Section, Tile, contract_section, coverage, levels, read_section, warning_section,
-};
-use crate::number::{count, counted, device_hours, factor, money, percent};
+use super::page::{Block, Page, Section, Tile, contract_section, levels, read_section, warning_section};
+use goodput_core::Owner;
+
+use crate::name::cut;
+use crate::number::{UNKNOWN, count, counted, device_hours, factor, gain, money};
 use crate::table::{self, Detail};
 use crate::view::AccountView;
 use crate::words;
@@ -27,7 +28,7 @@ pub(super) fn page(view: &AccountView) -> Page {
         window: words::window(&view.contract.window),
         lines: words::fleet_contract(view),
         generated_by: view.generated_by.clone(),
-        levels: levels(&view.ledger),
+        levels: levels(&view.ledger, &view.losses),
         headline: headline(view),
         sections,
     }
@@ -38,40 +39,41 @@ fn headline(view: &AccountView) -> Vec<Tile> {
         name: "MPG",
         value: factor(view.ledger.factors.mpg),
         note: format!(
-            "of offered capacity becomes ideal-rate progress; {}",
-            view.ledger.factor_bounds.mpg.map(coverage).unwrap_or_default()
+            "scheduling x runtime x program, {}",
+            view.ledger.factor_bounds.mpg.map(words::coverage).unwrap_or_default()
         ),
     }];
     if let Some(cost) = &view.cost {
         tiles.push(Tile {
             name: "a useful device-hour",
-            value: cost.per_useful_device_hour.map_or_else(|| "–".to_owned(), |c| money(c, &cost.currency)),
+            value: cost
+                .per_useful_device_hour
+                .map_or_else(|| UNKNOWN.to_owned(), |c| money(c, &cost.currency)),
             note: words::price_basis(cost),
         });
     }
-    if let Some(lever) = view.levers.first().filter(|l| !l.open) {
+    if let Some(lever) = view.levers.iter().find(|l| !l.open && l.kind.owner() != Owner::Evidence) {
         tiles.push(Tile {
             name: "largest lever",
-            value: lever
-                .relative_gain
-                .map_or_else(|| "unbounded".to_owned(), |g| format!("+{}", percent(Some(g)))),
-            note: format!("{}: {} ({})", lever.label, lever.lever, lever.owner_label),
+            value: lever.relative_gain.map_or_else(|| "unbounded".to_owned(), gain),
+            note: format!("at most, from {}: {} ({})", lever.label, lever.lever, lever.owner_label),
         });
     }
     tiles
 }
 
 fn losses(view: &AccountView) -> Section {
-    let mut drawn = vec![charts::fleet_waterfall(&view.ledger)];
+    let mut drawn = vec![charts::fleet_waterfall(&view.ledger, &view.losses)];
     drawn.extend(charts::opened(&view.ledger, &view.losses));
     let mut blocks = vec![
         Block::Charts(drawn),
+        Block::Notes(words::open(&view.ledger, &view.losses).into_iter().collect()),
         Block::Table(
             "Every loss, the largest first".to_owned(),
             table::losses(&view.losses, "of offered", Detail::Full),
         ),
         Block::FoldedTable("The chain in figures".to_owned(), table::chain(&view.ledger)),
-        Block::Notes(std::iter::once(words::tiers(view)).chain(words::held_by_state(view)).collect()),
+        Block::Notes([Some(words::tiers(view)), words::held_by_state(view)].into_iter().flatten().collect()),
     ];
     if view.workload_classes.len() > 1 {
         blocks.push(Block::Table(
@@ -120,7 +122,13 @@ fn over_time(view: &AccountView) -> Section {
 }
 
 fn lanes(view: &AccountView) -> Option<Section> {
-    let chart = charts::lanes(&view.lanes, &view.contract.window)?;
+    let chart = charts::lanes(&view.lanes, &view.contract.window, |lane, is_first| {
+        if !is_first {
+            return format!("attempt {}", lane.attempt);
+        }
+        let name = view.jobs.iter().find(|job| job.id == lane.job).map_or("", |job| job.name.as_str());
+        format!("{} {} · {}", cut(&lane.job, 12), cut(name, 16), counted(lane.devices, "device"))
+    })?;
     let omitted = view.lanes.jobs_omitted;
     let rest = if omitted > 0 { format!("; {} more are not drawn", count(omitted)) } else { String::new() };
     Some(Section {
@@ -140,6 +148,7 @@ fn levers(view: &AccountView) -> Section {
     let currency = view.cost.as_ref().map(|c| c.currency.as_str());
     let mut blocks: Vec<_> =
         charts::levers(&view.levers, currency).into_iter().map(|chart| Block::Charts(vec![chart])).collect();
+    blocks.extend(words::withheld(&view.levers).map(|note| Block::Notes(vec![note])));
     blocks.push(Block::Table(
         "Levers, the largest gain first".to_owned(),
         table::levers(&view.levers, currency, Detail::Full),
@@ -161,7 +170,12 @@ fn pools(view: &AccountView) -> Section {
         "Diagnostics of each pool, in device-hours".to_owned(),
         table::diagnostics(&view.pools),
     ));
-    Section { id: "pools", title: "Unheld capacity by cause and pool", intro: String::new(), blocks }
+    Section { id: "pools", title: "Unheld capacity by cause and pool",
+        intro: "Each pool against its own queue. Where only another pool's jobs wait, a pool has no eligible demand; the \
+                fleet's losses above count that time as a capability mismatch (another device type) or as blocked by \
+                quota (the same type)."
+            .to_owned(),
+         blocks }
 }
 
 fn cohorts(view: &AccountView) -> Section {

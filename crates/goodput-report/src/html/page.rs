@@ -6,9 +6,9 @@ use plotly::Plot;
 
 use super::charts::Chart;
 use super::palette;
-use crate::number::{device_hours, factor, percent};
-use crate::table::{Cell, Column, Table};
-use crate::view::{ContractView, Exact, FactorBoundsView, LedgerView, ReadReportView, WarningView};
+use crate::number::{UNKNOWN, device_hours, factor, percent};
+use crate::table::{Cell, Column, Detail, Table};
+use crate::view::{ContractView, Exact, FactorBoundsView, LedgerView, LossView, ReadReportView, WarningView};
 use crate::{table, words};
 
 /// All that the template knows.
@@ -26,7 +26,7 @@ pub(super) struct Page {
 pub(super) struct Level {
     pub name: &'static str,
     pub hours: String,
-    pub share: String,
+    pub note: String,
     pub crossing: Option<Crossing>,
     pub useful: bool,
 }
@@ -90,56 +90,56 @@ impl Page {
     }
 }
 
-/// The chain as a strip of levels. One job begins at held.
-pub(super) fn levels(ledger: &LedgerView) -> Vec<Level> {
+/// The chain as a strip of levels. One job begins at held. What no record settles may still reach a
+/// level: its figure is the least, and the note says the most.
+pub(super) fn levels(ledger: &LedgerView, losses: &[LossView]) -> Vec<Level> {
     let (capacity, factors, bounds) = (&ledger.capacity_time, &ledger.factors, &ledger.factor_bounds);
     let whole = capacity.offered_ns.unwrap_or(capacity.held_ns).capacity();
-    let level = |name, amount: Exact, crossing| Level {
-        name,
-        hours: device_hours(amount.capacity()),
-        share: percent(amount.capacity().share_of(whole)),
-        crossing,
-        useful: name == "ideal",
+    let level = |name, amount: Exact, open: i128, crossing| {
+        let share = |amount: Exact| percent(amount.capacity().share_of(whole));
+        let most = share(Exact(amount.0 + open));
+        let (hours, note) = match (amount.0, open) {
+            (_, 0) => (device_hours(amount.capacity()), format!("device-hours, {}", share(amount))),
+            (0, _) => (UNKNOWN.to_owned(), format!("not settled, at most {most}")),
+            _ => {
+                (device_hours(amount.capacity()), format!("device-hours, {}, at most {most}", share(amount)))
+            }
+        };
+        Level { name, hours, note, crossing, useful: name == "ideal" }
     };
     let crossing = |boundary: Boundary, value, bounds: Option<FactorBoundsView>| {
         Some(Crossing {
             boundary: boundary.key(),
             colour: palette::boundary(boundary),
             value: factor(value),
-            coverage: bounds.map(coverage).unwrap_or_default(),
+            coverage: bounds.map(words::coverage).unwrap_or_default(),
         })
     };
     let mut levels = Vec::new();
     let mut to_held = None;
     if let Some(offered) = capacity.offered_ns {
-        levels.push(level("offered", offered, None));
+        levels.push(level("offered", offered, 0, None));
         to_held = crossing(Boundary::Scheduling, factors.scheduling, bounds.scheduling);
     }
-    levels.push(level("held", capacity.held_ns, to_held));
+    levels.push(level("held", capacity.held_ns, 0, to_held));
+    let open = LossView::open_at(losses, Boundary::Runtime).0;
     let to_retained = crossing(Boundary::Runtime, factors.runtime, Some(bounds.runtime));
-    levels.push(level("retained", capacity.retained_ns, to_retained));
+    levels.push(level("retained", capacity.retained_ns, open, to_retained));
+    let open = open + LossView::open_at(losses, Boundary::Program).0;
     let to_ideal = crossing(Boundary::Program, factors.program, Some(bounds.program));
-    levels.push(level("ideal", capacity.ideal_ns, to_ideal));
+    levels.push(level("ideal", capacity.ideal_ns, open, to_ideal));
     levels
-}
-
-/// On how much of the capacity a factor is settled, and between what it lies.
-pub(super) fn coverage(b: FactorBoundsView) -> String {
-    if b.coverage >= 1.0 {
-        "settled on all of it".to_owned()
-    } else {
-        format!(
-            "settled on {}, {} to {}",
-            percent(Some(b.coverage)),
-            factor(Some(b.low)),
-            factor(Some(b.high))
-        )
-    }
 }
 
 /// What was read and how odd rows were treated.
 pub(super) fn read_section(read: &ReadReportView) -> Section {
-    let mut blocks = vec![Block::Table("Rows of each file".to_owned(), table::files(read))];
+    let brief = table::files(read, Detail::Brief);
+    let every = table::files(read, Detail::Full);
+    let is_shorter = brief.rows.len() < every.rows.len();
+    let mut blocks = vec![Block::Table("Rows of each file".to_owned(), brief)];
+    if is_shorter {
+        blocks.push(Block::FoldedTable("Every file on a row of its own".to_owned(), every));
+    }
     let (mut findings, more) = table::findings(read, 200);
     findings.extend(more);
     if !findings.is_empty() {
@@ -159,7 +159,7 @@ pub(super) fn warning_section(warnings: &[WarningView]) -> Option<Section> {
         id: "warnings",
         title: "Before you trust a figure",
         intro: String::new(),
-        blocks: vec![Block::Alerts(warnings.iter().map(words::warning).collect())],
+        blocks: vec![Block::Alerts(words::warnings(warnings))],
     })
 }
 

@@ -5,18 +5,20 @@
 
 use goodput_core::{Boundary, Pattern};
 
-/// Productive time and ideal-rate progress.
-pub(super) const USEFUL: &str = "#009e73";
+/// Productive time and ideal-rate progress. Dark enough, as the boundaries are, for white labels.
+pub(super) const USEFUL: &str = "#00875f";
 /// A level of the chain that still has boundaries to cross.
 pub(super) const LEVEL: &str = "#667380";
+/// What no record settles at a boundary, always hatched.
+pub(super) const OPEN: &str = "#8a949e";
 /// The queue: demand, neither a level nor a loss.
 pub(super) const QUEUE: &str = "#b59f6b";
 
 /// The colour of a boundary's losses as a whole.
 pub(super) const fn boundary(boundary: Boundary) -> &'static str {
     match boundary {
-        Boundary::Scheduling => "#2f84c0",
-        Boundary::Runtime => "#d55e00",
+        Boundary::Scheduling => "#2a78b0",
+        Boundary::Runtime => "#c24f00",
         Boundary::Program => "#a8569e",
     }
 }

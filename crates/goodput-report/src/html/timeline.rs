@@ -1,10 +1,8 @@
 //! The page of `goodput timeline`.
 
 use super::charts;
-use super::page::{
-    Block, Page, Section, Tile, contract_section, coverage, levels, read_section, warning_section,
-};
-use crate::number::{duration, factor};
+use super::page::{Block, Page, Section, Tile, contract_section, levels, read_section, warning_section};
+use crate::number::{count, counted, duration, factor};
 use crate::table::{self, Detail};
 use crate::view::TimelineView;
 use crate::words;
@@ -36,7 +34,7 @@ pub(super) fn page(view: &TimelineView) -> Page {
         window: words::window(&view.contract.window),
         lines: words::job_contract(view),
         generated_by: view.generated_by.clone(),
-        levels: levels(&view.ledger),
+        levels: levels(&view.ledger, &view.losses),
         headline: headline(view),
         sections,
     }
@@ -44,12 +42,9 @@ pub(super) fn page(view: &TimelineView) -> Page {
 
 fn headline(view: &TimelineView) -> Vec<Tile> {
     let mut tiles = vec![Tile {
-        name: "runtime goodput",
-        value: factor(view.ledger.factors.runtime),
-        note: format!(
-            "of held time was productive on retained steps; {}",
-            coverage(view.ledger.factor_bounds.runtime)
-        ),
+        name: "steps retained",
+        value: count(view.steps.retained),
+        note: words::steps(view).into_iter().next().unwrap_or_default(),
     }];
     if let Some(f) = view.fault_free_step_ns {
         tiles.push(Tile {
@@ -69,7 +64,7 @@ fn headline(view: &TimelineView) -> Vec<Tile> {
 }
 
 fn losses(view: &TimelineView) -> Section {
-    let mut drawn = vec![charts::job_waterfall(&view.ledger)];
+    let mut drawn = vec![charts::job_waterfall(&view.ledger, &view.losses)];
     drawn.extend(charts::opened(&view.ledger, &view.losses));
     Section {
         id: "losses",
@@ -79,6 +74,7 @@ fn losses(view: &TimelineView) -> Section {
             .to_owned(),
         blocks: vec![
             Block::Charts(drawn),
+            Block::Notes(words::open(&view.ledger, &view.losses).into_iter().collect()),
             Block::Table("Every loss, the largest first".to_owned(), table::losses(&view.losses, "of held", Detail::Full)),
             Block::FoldedTable("The chain in figures".to_owned(), table::job_chain(&view.ledger)),
         ],
@@ -86,7 +82,14 @@ fn losses(view: &TimelineView) -> Section {
 }
 
 fn lanes(view: &TimelineView) -> Option<Section> {
-    let chart = charts::lanes(&view.lanes, &view.contract.window)?;
+    let chart = charts::lanes(&view.lanes, &view.contract.window, |lane, _| {
+        let devices = if view.held.devices_known {
+            format!(" · {}", counted(lane.devices, "device"))
+        } else {
+            String::new()
+        };
+        format!("attempt {}{devices}", lane.attempt)
+    })?;
     Some(Section {
         id: "lanes",
         title: "What each attempt did",
@@ -101,6 +104,7 @@ fn lanes(view: &TimelineView) -> Option<Section> {
 fn levers(view: &TimelineView) -> Section {
     let mut blocks: Vec<_> =
         charts::levers(&view.levers, None).into_iter().map(|chart| Block::Charts(vec![chart])).collect();
+    blocks.extend(words::withheld(&view.levers).map(|note| Block::Notes(vec![note])));
     let table = table::levers(&view.levers, None, Detail::Full);
     blocks.push(Block::Table("Levers, the largest gain first".to_owned(), table));
     Section {

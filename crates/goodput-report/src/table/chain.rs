@@ -58,9 +58,9 @@ fn table(whole: &'static str, rows: Vec<Vec<Cell>>) -> Table {
         Number("device-h"),
         Number(whole),
         Text("factor"),
-        Number("value"),
+        Number("settled value"),
         Number("settled on"),
-        Text("bounds"),
+        Text("of all"),
     ];
     Table { columns, rows, notes: Vec::new() }
 }
@@ -85,6 +85,7 @@ fn product(name: &'static str, value: Option<f64>, bounds: Option<FactorBoundsVi
 fn settled(name: &str, value: Option<f64>, bounds: Option<FactorBoundsView>) -> [Cell; 4] {
     let (settled_on, range) = match bounds {
         Some(b) if b.settled.is_some() && b.coverage >= 1.0 => ("100%".to_owned(), String::new()),
+        Some(b) if b.high <= 0.0 => (percent(Some(b.coverage)), String::new()),
         Some(b) => {
             (percent(Some(b.coverage)), format!("{} to {}", factor(Some(b.low)), factor(Some(b.high))))
         }

@@ -13,7 +13,13 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
     if full {
         columns.extend([Text("user"), Text("pool"), Text("state")]);
     }
-    columns.extend([Number("devices"), Number("held h"), Number("lost h"), Number("R"), Number("P")]);
+    columns.extend([
+        Number(if full { "devices" } else { "dev." }),
+        Number("held h"),
+        Number("lost h"),
+        Number("R"),
+        Number("P"),
+    ]);
     if full {
         columns.extend([Number("as-if MPG"), Number("waited")]);
     }
@@ -21,7 +27,7 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
     let row = |job: &&JobView| {
         let f = &job.ledger.factors;
         let mut row: Vec<Cell> =
-            vec![detail.name(&job.id).into(), cut(&job.name, if full { 40 } else { 16 }).into()];
+            vec![detail.name(&job.id).into(), cut(&job.name, if full { 40 } else { 12 }).into()];
         if full {
             row.extend([detail.name(&job.user).into(), detail.name(&job.pool).into(), job.state.into()]);
         }
@@ -42,7 +48,10 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
             let share = if full { format!(" {}", percent(l.share)) } else { String::new() };
             Cell { pattern: Some(l.kind), ..format!("{}{share}", l.label).into() }
         }));
-        row.push(if full { job.next.why.into() } else { job.next.record.replace('_', " ").into() });
+        row.push(match job.next.record {
+            "work" => "FLOPs, peak".into(),
+            record => record.replace('_', " ").into(),
+        });
         row
     };
     let mut worst: Vec<_> = jobs.iter().collect();
@@ -54,6 +63,10 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
         notes.push(format!("{} of {} shown.", count(worst.len() as u64), counted(all, "job")));
     }
     if full {
+        let mut reasons: Vec<_> = worst.iter().map(|job| job.next.why).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        notes.extend(reasons.into_iter().map(|why| format!("Open next: {why}.")));
         notes.push(
             "As-if MPG is the job's R and P with its pool's scheduling goodput: what the pool would make if every \
              job ran like this one."

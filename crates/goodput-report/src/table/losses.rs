@@ -2,7 +2,8 @@
 
 use super::Column::{Number, Text};
 use super::{Cell, Detail, Table, or_unknown};
-use crate::number::{UNKNOWN, device_hours, factor, money, percent};
+use crate::name::records;
+use crate::number::{UNKNOWN, device_hours, factor, gain, money, percent};
 use crate::view::{LeverView, LossView};
 
 /// Every loss, the largest first. `whole` names what the shares are of.
@@ -20,7 +21,7 @@ pub(crate) fn losses(losses: &[LossView], whole: &'static str, detail: Detail) -
             loss.kind.owner().label().into(),
         ];
         if detail == Detail::Full {
-            row.extend([loss.lever.into(), loss.evidence.join(", ").into()]);
+            row.extend([loss.lever.into(), records(&loss.evidence).into()]);
         }
         row
     };
@@ -33,28 +34,31 @@ pub(crate) fn levers(levers: &[LeverView], currency: Option<&str>, detail: Detai
         Detail::Brief => &levers[..levers.len().min(8)],
         Detail::Full => levers,
     };
-    let mut columns = vec![Text("lever"), Text("owner"), Text("factor"), Number("gain")];
-    if detail == Detail::Full {
-        columns.push(Number("at least"));
-    }
+    let full = detail == Detail::Full;
+    let mut columns = if full {
+        vec![Text("loss"), Text("lever"), Text("owner"), Text("factor"), Number("gain"), Number("at least")]
+    } else {
+        vec![Text("loss: lever"), Text("factor"), Number("gain")]
+    };
     if currency.is_some() {
         columns.push(Number("worth"));
     }
     let row = |l: &LeverView| {
-        let gain = |gain: Option<f64>| match gain {
-            Some(gain) => format!("+{}", percent(Some(gain))),
+        let gain = |value: Option<f64>| match value {
+            Some(value) => gain(value),
             None if l.open => "open".to_owned(),
             None if l.factor.is_none() => UNKNOWN.to_owned(),
             None => "unbounded".to_owned(),
         };
         let to = |ceiling| format!("{} to {}", factor(l.factor), factor(Some(ceiling)));
-        let mut row = vec![
-            Cell { pattern: Some(l.kind), ..format!("{}: {}", l.label, l.lever).into() },
-            l.owner_label.into(),
-            or_unknown(l.ceiling, to).into(),
-            gain(l.relative_gain).into(),
-        ];
-        if detail == Detail::Full {
+        let loss = |text: String| Cell { pattern: Some(l.kind), ..text.into() };
+        let mut row = if full {
+            vec![loss(l.label.to_owned()), l.lever.into(), l.owner_label.into()]
+        } else {
+            vec![loss(format!("{}: {}", l.label, l.lever))]
+        };
+        row.extend([or_unknown(l.ceiling, to).into(), gain(l.relative_gain).into()]);
+        if full {
             row.push(l.relative_gain_low.map_or_else(|| UNKNOWN.to_owned(), |low| gain(Some(low))).into());
         }
         if let Some(currency) = currency {

@@ -1,17 +1,54 @@
 //! What was read, and how each odd row was treated.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Column::{Number, Text};
-use super::{Cell, Table};
+use super::{Cell, Detail, Table};
+use crate::name::{cut, short_path};
 use crate::number::{count, counted};
 use crate::view::{FileView, FindingView, ReadReportView};
 
-pub(crate) fn files(read: &ReadReportView) -> Table {
-    let row = |f: &FileView| {
-        let skipped: u64 = f.skipped.0.iter().map(|(_, n)| n).sum();
-        let numbers = [f.rows, f.used, f.repaired, f.refused, skipped].map(|n| Cell::from(count(n)));
-        let mut row: Vec<Cell> = vec![f.path.as_str().into(), f.format.as_str().into()];
-        row.extend(numbers);
-        row
+/// Fewer files of one format than this keep a row each.
+const SUMMED: usize = 4;
+
+/// Rows of each file; in brief, files of one format without a finding share a row.
+pub(crate) fn files(read: &ReadReportView, detail: Detail) -> Table {
+    let is_plain = |f: &&FileView| f.counts.0.is_empty() && f.repaired + f.refused == 0;
+    let mut alike: BTreeMap<&str, Vec<&FileView>> = BTreeMap::new();
+    if detail == Detail::Brief {
+        for file in read.files.iter().filter(is_plain) {
+            alike.entry(&file.format).or_default().push(file);
+        }
+        alike.retain(|_, files| files.len() >= SUMMED);
+    }
+    let mut groups: Vec<Vec<&FileView>> = Vec::new();
+    let mut listed = BTreeSet::new();
+    for file in &read.files {
+        match alike.get(file.format.as_str()).filter(|_| is_plain(&file)) {
+            Some(files) if listed.insert(file.format.as_str()) => groups.push(files.clone()),
+            Some(_) => {}
+            None => groups.push(vec![file]),
+        }
+    }
+    let row = |group: &Vec<&FileView>| {
+        let sum = |of: fn(&FileView) -> u64| Cell::from(count(group.iter().map(|f| of(f)).sum()));
+        let path = |f: &FileView| match detail {
+            Detail::Brief => cut(short_path(&f.path), 36),
+            Detail::Full => f.path.clone(),
+        };
+        let name = match group.as_slice() {
+            [first, _, ..] => format!("{} and {} more", path(first), count(group.len() as u64 - 1)),
+            _ => path(group[0]),
+        };
+        vec![
+            name.into(),
+            group[0].format.as_str().into(),
+            sum(|f| f.rows),
+            sum(|f| f.used),
+            sum(|f| f.repaired),
+            sum(|f| f.refused),
+            sum(|f| f.skipped.0.iter().map(|(_, n)| n).sum()),
+        ]
     };
     let columns = vec![
         Text("file"),
@@ -22,7 +59,7 @@ pub(crate) fn files(read: &ReadReportView) -> Table {
         Number("refused"),
         Number("skipped"),
     ];
-    Table { columns, rows: read.files.iter().map(row).collect(), notes: Vec::new() }
+    Table { columns, rows: groups.iter().map(row).collect(), notes: Vec::new() }
 }
 
 /// The first `limit` findings, and how many there are beside them.

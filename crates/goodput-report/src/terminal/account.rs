@@ -11,6 +11,9 @@ pub(super) fn render(view: &AccountView, style: TerminalStyle) -> String {
     header(&mut page, view);
     page.heading("The chain");
     page.table(&table::chain(&view.ledger));
+    if let Some(open) = words::open(&view.ledger, &view.losses) {
+        page.note(&open);
+    }
     page.note(&words::tiers(view));
     if let Some(states) = words::held_by_state(view) {
         page.note(&states);

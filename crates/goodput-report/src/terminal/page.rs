@@ -111,8 +111,8 @@ impl Page {
         for row in &table.rows {
             drawn.add_row(row.iter().map(|cell| Cell::new_owned(printable(&cell.text))));
         }
-        for (drawn, column) in drawn.column_iter_mut().zip(&table.columns) {
-            drawn.set_padding((0, 2));
+        for (i, (drawn, column)) in drawn.column_iter_mut().zip(&table.columns).enumerate() {
+            drawn.set_padding((0, if i + 1 < table.columns.len() { 2 } else { 0 }));
             if matches!(column, Column::Number(_)) {
                 drawn.set_cell_alignment(CellAlignment::Right);
             }

@@ -1,12 +1,13 @@
 //! Parts that the pages of several verbs share.
 
 use super::page::Page;
+use crate::table::Detail;
 use crate::view::{ReadReportView, WarningView};
 use crate::{table, words};
 
 pub(super) fn read_report(page: &mut Page, read: &ReadReportView) {
     page.heading("What was read");
-    page.table(&table::files(read));
+    page.table(&table::files(read, Detail::Brief));
     let (findings, more) = table::findings(read, 10);
     for finding in findings {
         page.warning(&finding);
@@ -21,7 +22,7 @@ pub(super) fn warnings(page: &mut Page, warnings: &[WarningView]) {
         return;
     }
     page.heading("Before you trust a figure");
-    for w in warnings {
-        page.warning(&words::warning(w));
+    for warning in words::warnings(warnings) {
+        page.warning(&warning);
     }
 }

@@ -11,6 +11,9 @@ pub(super) fn render(view: &TimelineView, style: TerminalStyle) -> String {
     header(&mut page, view);
     page.heading("From held to ideal");
     page.table(&table::job_chain(&view.ledger));
+    if let Some(open) = words::open(&view.ledger, &view.losses) {
+        page.note(&open);
+    }
     page.heading("Losses");
     page.table(&table::losses(&view.losses, "of held", Detail::Brief));
     page.heading("Levers, by what removing the whole loss would add to the product");

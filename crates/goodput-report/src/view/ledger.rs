@@ -263,6 +263,12 @@ pub struct LossView {
 }
 
 impl LossView {
+    /// What the evidence at `boundary` leaves open: it may still cross.
+    pub(crate) fn open_at(losses: &[Self], boundary: Boundary) -> Exact {
+        let at = |l: &&Self| l.open && l.kind.boundary() == boundary;
+        Exact(losses.iter().filter(at).map(|l| l.amount_ns.0).sum())
+    }
+
     /// Evidence kept of each loss.
     const EVIDENCE: usize = 3;
 

@@ -7,15 +7,16 @@ use plotly::common::{HoverInfo, Line, Marker};
 use plotly::layout::{AxisType, BarMode};
 use plotly::{Bar, Trace};
 
-use super::{Chart, Floating, Key, axis, layout, marker, palette, plain, row_bar, rows};
-use crate::number::{count, duration, instant, rfc3339};
-use crate::view::{LanesView, SegmentView, WindowView};
+use super::{Chart, Floating, Key, THICKNESS, axis, layout, marker, palette, plain, row_bar, rows};
+use crate::number::{duration, instant, rfc3339};
+use crate::view::{LaneView, LanesView, SegmentView, WindowView};
 
-/// Thickness of a lane; without it plotly derives one from how many bars a trace has.
-const LANE: f64 = 0.72;
-
-/// `None` when no job has a timeline.
-pub(in crate::html) fn lanes(view: &LanesView, window: &WindowView) -> Option<Chart> {
+/// `None` when no job has a timeline. `name` of a lane is told whether it is the first of its job.
+pub(in crate::html) fn lanes(
+    view: &LanesView,
+    window: &WindowView,
+    name: impl Fn(&LaneView, bool) -> String,
+) -> Option<Chart> {
     if view.lanes.is_empty() {
         return None;
     }
@@ -44,14 +45,11 @@ pub(in crate::html) fn lanes(view: &LanesView, window: &WindowView) -> Option<Ch
     let names = view
         .lanes
         .iter()
-        .map(|lane| {
-            let attempt = if lane.attempt > 1 { format!(" · {}", lane.attempt) } else { String::new() };
-            format!("{}{attempt} · {} dev.", plain(&lane.job, 18), count(lane.devices))
-        })
+        .enumerate()
+        .map(|(i, lane)| plain(&name(lane, i == 0 || view.lanes[i - 1].job != lane.job), 40))
         .collect();
     let layout = layout()
         .bar_mode(BarMode::Overlay)
-        .bar_gap(0.25)
         .x_axis(
             axis("time (UTC)").type_(AxisType::Date).range(vec![window.from.as_str(), window.to.as_str()]),
         )
@@ -73,7 +71,7 @@ fn trace(pattern: Option<Pattern>, stretches: Vec<(usize, SegmentView, String)>)
     let bar: Box<Bar<f64, usize>> = row_bar(lengths_ms, rows)
         .name(pattern.map_or("productive", Pattern::label))
         .marker(marker)
-        .width(LANE)
+        .width(THICKNESS)
         .hover_text_array(texts)
         .hover_info(HoverInfo::Text);
     Box::new(Floating { bar: *bar, base })

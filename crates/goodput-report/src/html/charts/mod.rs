@@ -16,7 +16,7 @@ pub(super) use unheld::unheld;
 pub(super) use waterfall::{fleet_waterfall, job_waterfall, opened};
 
 use goodput_core::Pattern;
-use plotly::common::{Font, Marker, Orientation, Pattern as Hatch, PatternShape, Title};
+use plotly::common::{Font, Line, Marker, Orientation, Pattern as Hatch, PatternShape, Title};
 use plotly::configuration::DisplayModeBar;
 use plotly::layout::{Axis, Margin};
 use plotly::{Bar, Configuration, Layout, Plot, Trace};
@@ -29,6 +29,8 @@ use crate::name::{cut, printable};
 pub(super) struct Chart {
     /// Element id.
     pub id: String,
+    /// A heading of its own, where the section's does not say enough.
+    pub title: Option<String>,
     /// What it shows, for people who do not see it; the tables hold the same figures.
     pub label: String,
     /// Height in pixels.
@@ -53,6 +55,10 @@ impl Key {
         Self { name: name.into(), swatch: palette::swatch(colour, false) }
     }
 
+    fn open(name: impl Into<String>) -> Self {
+        Self { name: name.into(), swatch: palette::swatch(palette::OPEN, true) }
+    }
+
     fn of(pattern: Pattern) -> Self {
         let swatch = palette::swatch(palette::pattern(pattern), palette::is_hatched(pattern));
         Self { name: pattern.label().to_owned(), swatch }
@@ -74,7 +80,18 @@ impl Chart {
         plot.set_configuration(
             Configuration::new().responsive(true).display_logo(false).display_mode_bar(DisplayModeBar::False),
         );
-        Self { id: id.into(), label: label.into(), height, legend, json: script_safe(&plot.to_json()) }
+        Self {
+            id: id.into(),
+            title: None,
+            label: label.into(),
+            height,
+            legend,
+            json: script_safe(&plot.to_json()),
+        }
+    }
+
+    fn titled(self, title: impl Into<String>) -> Self {
+        Self { title: Some(title.into()), ..self }
     }
 }
 
@@ -99,7 +116,16 @@ fn marker(pattern: Pattern) -> Marker {
 }
 
 fn hatched(colour: &'static str) -> Marker {
-    let hatch = Hatch::new().shape(PatternShape::RightDiagonalLine).size(7.0).solidity(0.35);
+    hatched_by(colour, 7.0, 0.35)
+}
+
+/// Thin lines, far enough apart for a label on top.
+fn open_marker() -> Marker {
+    hatched_by(palette::OPEN, 12.0, 0.1).line(Line::new().color(palette::OPEN).width(1.0))
+}
+
+fn hatched_by(colour: &'static str, size: f64, solidity: f64) -> Marker {
+    let hatch = Hatch::new().shape(PatternShape::RightDiagonalLine).size(size).solidity(solidity);
     Marker::new().color(colour).pattern(hatch)
 }
 
@@ -108,6 +134,9 @@ fn hatched(colour: &'static str) -> Marker {
 fn row_bar(values: Vec<f64>, rows: Vec<usize>) -> Box<Bar<f64, usize>> {
     Bar::new(values, rows).orientation(Orientation::Horizontal)
 }
+
+/// Thickness of a bar in its row; without it plotly derives one from how many bars a trace has.
+const THICKNESS: f64 = 0.7;
 
 /// An axis with one named row a position, the first at the top.
 fn rows(names: Vec<String>) -> Axis {
@@ -121,6 +150,21 @@ fn rows(names: Vec<String>) -> Axis {
         .fixed_range(true)
         .show_grid(false)
         .zero_line(false)
+}
+
+/// An axis of shares of a whole, in percent, with room for the labels outside the bars.
+fn share_axis(title: &str, values: impl Iterator<Item = f64>) -> Axis {
+    let largest = values.fold(0.0, f64::max);
+    let axis = labelled_axis(title, std::iter::once(largest), 0.3).tick_suffix("%");
+    // No tick beyond the whole.
+    if largest > 75.0 { whole_axis(axis) } else { axis }
+}
+
+/// Ticks from nothing to the whole.
+fn whole_axis(axis: Axis) -> Axis {
+    let ticks = (0..=5).map(|i| i * 20);
+    axis.tick_values(ticks.clone().map(f64::from).collect())
+        .tick_text(ticks.map(|t| format!("{t}%")).collect())
 }
 
 /// A value axis from zero with room, as a share of the longest bar, for the labels outside the bars.

@@ -5,7 +5,7 @@ use plotly::Trace;
 use plotly::common::HoverInfo;
 use plotly::layout::BarMode;
 
-use super::{Chart, Key, axis, layout, marker, plain, row_bar, rows};
+use super::{Chart, Key, THICKNESS, axis, layout, marker, plain, row_bar, rows};
 use crate::number::{device_hours, percent};
 use crate::view::PoolView;
 
@@ -46,6 +46,7 @@ pub(in crate::html) fn unheld(pools: &[PoolView]) -> Option<Chart> {
             row_bar(found.iter().map(|f| f.1).collect(), found.iter().map(|f| f.0).collect())
                 .name(pattern.label())
                 .marker(marker(pattern))
+                .width(THICKNESS)
                 .hover_text_array(found.iter().map(|f| f.2.clone()).collect::<Vec<_>>())
                 .hover_info(HoverInfo::Text),
         );
@@ -53,7 +54,6 @@ pub(in crate::html) fn unheld(pools: &[PoolView]) -> Option<Chart> {
     let names = drawn.iter().map(|p| plain(&p.name, 24)).collect();
     let layout = layout()
         .bar_mode(BarMode::Stack)
-        .bar_gap(0.3)
         .x_axis(axis("share of what the pool offered").tick_suffix("%").fixed_range(true))
         .y_axis(rows(names));
     Some(Chart::new(
