@@ -1,9 +1,9 @@
 //! `goodput account`
 
-use goodput_core::fleet::{self, FleetAccount, FleetOptions};
+use goodput_core::fleet::{self, FleetAccount, FleetError, FleetOptions};
 use goodput_core::records::{FleetRecords, Timeline};
 use goodput_core::runtime::RuntimeOptions;
-use goodput_core::scheduling::{Denominator, PoolSpec, SchedulingOptions};
+use goodput_core::scheduling::{Denominator, PoolSpec, SchedulingError, SchedulingOptions};
 use goodput_core::{Timestamp, Window};
 use goodput_records::ReadReport;
 use goodput_records::scheduler::completeness;
@@ -60,8 +60,8 @@ pub fn report(
     options: &FleetOptions,
     mut settings: ViewSettings,
 ) -> Result<Answer, CliError> {
-    let mut account = fleet::account(records, timelines, options)
-        .map_err(|e| CliError::new(e.to_string()).help(remedy(records)))?;
+    let mut account =
+        fleet::account(records, timelines, options).map_err(|error| refusal(&error, records))?;
     account.warnings.extend(completeness(records));
     settings.software = timelines.iter().flat_map(|t| t.software.iter().cloned()).collect();
     settings.software.sort();
@@ -85,9 +85,21 @@ fn is_questioned(account: &FleetAccount) -> bool {
             .any(|runtime| !runtime.warnings.is_empty())
 }
 
+/// An error about the window or the pools says itself what to do.
+fn refusal(error: &FleetError, records: &FleetRecords) -> CliError {
+    let refusal = CliError::new(error.to_string());
+    match error {
+        FleetError::Scheduling(SchedulingError::NoCapacity) => refusal.help(remedy(records)),
+        _ => refusal,
+    }
+}
+
 fn remedy(records: &FleetRecords) -> &'static str {
     if records.attempts.is_empty() && records.pool_samples.is_empty() {
         "name the job records with --sacct (goodput account --help shows the export to ask a site for)"
+    } else if records.attempts.iter().all(|attempt| attempt.devices == 0) && records.pool_samples.is_empty() {
+        "neither the job records nor the capacity name a GPU: set AccountingStorageTRES=gres/gpu in slurm.conf, without \
+         which Slurm does not account them (jobs from then on will have them)"
     } else if records.capacity.is_empty() && records.nodes.is_empty() {
         "name the capacity with --events (sacctmgr show event -P) or --nodes (scontrol show node)"
     } else {

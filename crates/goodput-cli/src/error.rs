@@ -33,7 +33,8 @@ impl CliError {
     /// Prints it to standard error.
     pub fn print(&self) {
         let mut text = String::new();
-        let handler = GraphicalReportHandler::new().with_width(100);
+        // A remedy is often a command to copy: the terminal may wrap it, line breaks would spoil it.
+        let handler = GraphicalReportHandler::new().with_wrap_lines(false);
         if handler.render_report(&mut text, self).is_err() {
             text = self.to_string();
         }

@@ -1,6 +1,6 @@
 //! `FLEET.yaml`: the records, pools and prices of a fleet, so that Monday's command is one word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
@@ -130,8 +130,13 @@ pub fn request(args: &mut AccountArgs) -> Result<Request, CliError> {
         };
         request.timelines.push(TimelineInput { file: file.into(), job, ..TimelineInput::default() });
     }
+    let mut named = BTreeSet::new();
     for pool in &args.pool {
         let (name, nodes) = pair("--pool", "NAME=NODES", pool)?;
+        if !named.insert(name) {
+            return Err(CliError::new(format!("--pool {pool}: the pool {name} is named twice"))
+                .help("give one list of all its nodes: NAME=gpu[001-004],gpu007"));
+        }
         request.pools.insert(name.to_owned(), nodes.to_owned());
     }
     for plan in &args.plan {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use goodput_core::records::{FileId, FleetRecords, Timeline};
 use goodput_records::scheduler::import::{ImportMap, read_import};
+use goodput_records::scheduler::merge_duplicates;
 use goodput_records::scheduler::slurm::SlurmOptions;
 use goodput_records::scheduler::slurm::events::read_events;
 use goodput_records::scheduler::slurm::nodes::read_nodes;
@@ -88,6 +89,7 @@ impl Inputs {
                 self.done(report);
             }
         }
+        merge_duplicates(&mut records, &mut self.report);
         Ok(records)
     }
 

@@ -34,6 +34,35 @@ impl Timestamp {
     }
 }
 
+impl fmt::Display for Timestamp {
+    /// RFC 3339 in UTC, with the fraction of a second where there is one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SECONDS_PER_DAY: i64 = 86_400;
+        let (seconds, fraction) = (self.0.div_euclid(NS_PER_SECOND), self.0.rem_euclid(NS_PER_SECOND));
+        let (day, second) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
+        let (year, month, day) = civil_date(day);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
+        match fraction {
+            0 => f.write_str("Z"),
+            _ => write!(f, ".{}Z", format!("{fraction:09}").trim_end_matches('0')),
+        }
+    }
+}
+
+/// Year, month and day of the Gregorian calendar, `days` after 1970-01-01.
+fn civil_date(days: i64) -> (i64, i64, i64) {
+    // Years begin in March, so that the leap day is the last of its year; an era is 400 years.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (400 * era + year_of_era + i64::from(month <= 2), month, day)
+}
+
 impl Sub for Timestamp {
     /// Nanoseconds from `rhs` to `self`; negative when `self` is earlier.
     type Output = i64;
@@ -106,7 +135,7 @@ pub struct Window(Interval);
 
 /// A window must hold at least one nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the window ends at {} ns, which is not after its start at {} ns", to.as_nanos(), from.as_nanos())]
+#[error("the window ends at {to}, which is not after its start at {from}")]
 pub struct EmptyWindow {
     /// Requested first instant.
     pub from: Timestamp,
@@ -151,6 +180,25 @@ impl Window {
 
 impl fmt::Display for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}, {}) ns", self.from().as_nanos(), self.to().as_nanos())
+        write!(f, "[{}, {})", self.from(), self.to())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_read_as_rfc_3339() {
+        for (ns, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (-1, "1969-12-31T23:59:59.999999999Z"),
+            (1_795_974_121_351_000_000, "2026-11-29T17:42:01.351Z"),
+            (951_782_400_000_000_000, "2000-02-29T00:00:00Z"),
+            (i64::MIN, "1677-09-21T00:12:43.145224192Z"),
+            (i64::MAX, "2262-04-11T23:47:16.854775807Z"),
+        ] {
+            assert_eq!(Timestamp::from_nanos(ns).to_string(), text);
+        }
     }
 }

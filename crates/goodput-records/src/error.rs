@@ -12,7 +12,7 @@ pub enum ReadError {
         source: std::io::Error,
     },
     /// The file is not what it should be, or a required answer is missing.
-    #[error("{path}{}: {message}", at_line(*line))]
+    #[error("{path}{}: {message}", place(*line, field))]
     Format {
         /// The file as the user named it.
         path: String,
@@ -27,8 +27,9 @@ pub enum ReadError {
     },
 }
 
-fn at_line(line: u32) -> String {
-    if line == 0 { String::new() } else { format!(":{line}") }
+fn place(line: u32, field: &str) -> String {
+    let line = if line == 0 { String::new() } else { format!(":{line}") };
+    if field.is_empty() { line } else { format!("{line}, field {field}") }
 }
 
 impl ReadError {

@@ -211,6 +211,18 @@ impl<'a> Input<'a> {
 
     /// Nodes out of service by their own records.
     pub fn outages(&mut self, notes: &mut Notes) {
+        let records = self.records;
+        if !self.layout.of_series
+            && records.capacity.is_empty()
+            && records.node_intervals.is_empty()
+            && records.node_samples.is_empty()
+        {
+            notes.warn(
+                "outages_unknown",
+                "no record tells when nodes were down or drained, so that the whole inventory counts as in service (supply `sacctmgr show event -P All_Time`)".into(),
+                None,
+            );
+        }
         let known: FxHashSet<Symbol> = self.records.nodes.iter().map(|node| node.name).collect();
         for outage in self.records.node_intervals.iter().filter(|outage| outage.status != NodeStatus::Up) {
             let interval = Interval::new(outage.start, outage.end.unwrap_or(self.window.to()));

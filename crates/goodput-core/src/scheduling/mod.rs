@@ -45,14 +45,25 @@ pub enum SchedulingError {
     NoCapacity,
     /// The records were written before the window begins.
     #[error(
-        "the records were written at {} ns and the window begins at {} ns, so they say nothing about it; export them again or choose an earlier window",
-        written_at.as_nanos(), from.as_nanos()
+        "the records were written at {written_at} and the window begins at {from}, so they say nothing about it; export them again or choose an earlier window"
     )]
     NotCovered {
         /// When the latest record was written.
         written_at: Timestamp,
         /// First instant of the window.
         from: Timestamp,
+    },
+    /// The window lies before or after everything that the records tell.
+    #[error(
+        "no record falls into the window {window}: the records run from {first} to {last}; export them for the window, or choose a window inside them"
+    )]
+    OutsideRecords {
+        /// First instant of the records.
+        first: Timestamp,
+        /// Last instant of the records.
+        last: Timestamp,
+        /// The window.
+        window: Window,
     },
     /// A named pool lists a node that no record knows.
     #[error(

@@ -79,11 +79,11 @@ pub(super) fn note_gaps(records: &FleetRecords, window: Window, notes: &mut Note
         notes.warn(
             "nothing_held",
             format!(
-                "no pool holds anything for {:.0} s in {} stretches between {} ns and {} ns: an outage or a gap in the data, not an idle fleet by itself; the figures include it",
+                "no pool holds anything for {:.0} s in {} stretches between {} and {}: an outage or a gap in the data, not an idle fleet by itself; the figures include it",
                 total_ns as f64 / 1e9,
                 nothing.len(),
-                first.start.as_nanos(),
-                last.end.as_nanos()
+                first.start,
+                last.end
             ),
             records.pool_samples.iter().find(|s| s.held == 0 && s.at >= first.start).map(|s| s.source),
         );

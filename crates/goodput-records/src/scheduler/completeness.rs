@@ -76,7 +76,8 @@ fn load_incomplete(records: &FleetRecords) -> Option<Warning> {
         .iter()
         .filter_map(|a| Some(i128::from(a.devices) * i128::from(a.held(last)?.duration_ns())))
         .sum();
-    if capacity == 0 || held * LEAST_LOAD >= capacity {
+    // Jobs that hold nothing at all are no sample: the records name no devices, which the accounting says.
+    if held == 0 || held * LEAST_LOAD >= capacity {
         return None;
     }
     Some(Warning {

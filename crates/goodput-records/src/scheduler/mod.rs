@@ -5,5 +5,7 @@ pub mod slurm;
 
 mod all_or_nothing;
 mod completeness;
+mod duplicates;
 
 pub use completeness::completeness;
+pub use duplicates::merge_duplicates;

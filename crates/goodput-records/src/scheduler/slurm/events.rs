@@ -10,6 +10,7 @@ use goodput_core::Timestamp;
 use goodput_core::records::{CapacityStep, FileId, FleetRecords, NodeInterval, NodeStatus};
 
 use super::SlurmOptions;
+use super::kind::other_kind;
 use super::listing::Listing;
 use super::node_state::NodeState;
 use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
@@ -58,6 +59,7 @@ fn read_all<'a>(
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
     whole_devices(label, records)?;
+    let nodes_before = records.node_intervals.len();
     let mut reading = Reading::new(label, file, options);
     let mut lines = Lines::new(label, input)?;
     let mut line = Vec::new();
@@ -73,6 +75,14 @@ fn read_all<'a>(
         };
         reading.settle(number, outcome)?;
     }
+    let is_silent = records.node_intervals.len() == nodes_before;
+    if is_silent {
+        reading.report.find(Treatment::Noted, "no_node_rows", 0, "", || {
+            "the file tells of no node that was down or drained: either none was, or it was exported without All_Time \
+             or with event=cluster"
+                .to_owned()
+        });
+    }
     reading.finish()
 }
 
@@ -87,6 +97,9 @@ fn header(
     if line.trim_ascii_start().starts_with(b"{") {
         return Err(reading.error(number, "JSON, which no sacctmgr is known to write for events", REMEDY));
     }
+    if let Some((what, to_do)) = other_kind(line, "--events") {
+        return Err(reading.error(number, what, &to_do));
+    }
     if let Some(listing) = Listing::with_delimiter(line, reading.options.delimiter.as_deref()) {
         reading.report.format = "sacctmgr event listing".to_owned();
         return Ok(listing);
@@ -95,7 +108,7 @@ fn header(
     lines.next(line)?;
     reading.report.format = "sacctmgr event listing in columns".to_owned();
     Listing::columns(&header, line).ok_or_else(|| {
-        reading.error(number, format!("{} is no header of an event listing", shown(&header)), REMEDY)
+        reading.other_file(number, &header, "--events", "is no header of an event listing", REMEDY)
     })
 }
 

@@ -16,6 +16,7 @@ pub mod times;
 pub mod tres;
 
 mod keyed;
+mod kind;
 mod listing;
 mod nodes_json;
 mod reading;

@@ -14,7 +14,7 @@ use super::SlurmOptions;
 use super::keyed::Keyed;
 use super::node_state::NodeState;
 use super::nodes_json;
-use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
+use super::reading::{Fault, Lines, Outcome, Reading, text, whole_devices};
 use super::tres::{Tres, gres_devices};
 use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
@@ -77,14 +77,8 @@ fn read_all<'a>(
         reading.report.format = "scontrol nodes".to_owned();
         read_records(&mut reading, lines, line, number, at, records)?;
     } else {
-        return Err(reading.error(
-            number,
-            format!(
-                "{} begins no scontrol show node (sinfo lists a node once for every partition)",
-                shown(&line)
-            ),
-            REMEDY,
-        ));
+        let expected = "begins no scontrol show node (sinfo lists a node once for every partition)";
+        return Err(reading.other_file(number, &line, "--nodes", expected, REMEDY));
     }
     records.node_samples.sort_by_key(|sample| sample.at);
     reading.finish()

@@ -7,6 +7,7 @@ use goodput_core::Timestamp;
 use goodput_core::records::{FileId, FleetRecords, NodeSet, SourceRef, Symbol};
 
 use super::SlurmOptions;
+use super::kind::other_kind;
 use super::node_list::NodeLists;
 use super::times::{Times, quoted};
 use crate::{FileReport, ReadError, Treatment};
@@ -68,6 +69,21 @@ impl<'a> Reading<'a> {
     /// An error about the whole file.
     pub(super) fn error(&self, line: u32, message: impl Into<String>, remedy: &str) -> ReadError {
         format_error(self.label, line, message, remedy)
+    }
+
+    /// The error for a first line that begins no such file: what the file is instead, where that shows.
+    pub(super) fn other_file(
+        &self,
+        number: u32,
+        line: &[u8],
+        option: &str,
+        expected: &str,
+        remedy: &str,
+    ) -> ReadError {
+        match other_kind(line, option) {
+            Some((what, to_do)) => self.error(number, what, &to_do),
+            None => self.error(number, format!("{} {expected}", shown(line)), remedy),
+        }
     }
 
     /// Counts what became of a row; an error that concerns the whole file stops the reader.

@@ -11,6 +11,7 @@ use goodput_core::records::{FileId, FleetRecords, NodeSet, Reservation};
 
 use super::SlurmOptions;
 use super::keyed::Keyed;
+use super::kind::other_kind;
 use super::listing::Listing;
 use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
 use crate::scheduler::all_or_nothing::all_or_nothing;
@@ -68,13 +69,17 @@ fn read_all<'a>(
         read_records(&mut reading, lines, line, number, records)?;
         return reading.finish();
     }
+    if let Some((what, to_do)) = other_kind(&line, "--reservations") {
+        return Err(reading.error(number, what, &to_do));
+    }
     let listing = match Listing::with_delimiter(&line, options.delimiter.as_deref()) {
         Some(listing) => listing,
         None => {
             let header = std::mem::take(&mut line);
             lines.next(&mut line)?;
             Listing::columns(&header, &line).ok_or_else(|| {
-                reading.error(number, format!("{} begins no list of reservations", shown(&header)), REMEDY)
+                let expected = "begins no list of reservations";
+                reading.other_file(number, &header, "--reservations", expected, REMEDY)
             })?
         }
     };

@@ -80,7 +80,9 @@ fn read_all<'a>(
             reading.report.format = "scontrol nodes over time".to_owned();
             read_blocks(&mut reading, lines, line, number, records)?;
         }
-        _ => return Err(reading.error(number, format!("{} begins no snapshots", shown(&line)), REMEDY)),
+        _ => {
+            return Err(reading.other_file(number, &line, "--snapshots", "begins no snapshots", REMEDY));
+        }
     }
     records.node_samples.sort_by_key(|sample| sample.at);
     records.queue_samples.sort_by_key(|sample| sample.at);

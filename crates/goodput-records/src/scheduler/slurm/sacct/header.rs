@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::super::SlurmOptions;
+use super::super::kind::other_kind;
 use super::align::Bounds;
 use super::columns::{Columns, Shape};
 use super::lines::Lines;
@@ -201,16 +202,18 @@ fn not_a_table(first_line: Option<&[u8]>) -> (String, String) {
         let message = "the file is empty (sacct writes nothing when it refuses an option: see its messages)";
         return (message.to_owned(), export);
     };
+    if let Some((what, to_do)) = other_kind(line, "--sacct") {
+        return match to_do.starts_with("give") {
+            true => (what.to_owned(), to_do),
+            false => (what.to_owned(), export),
+        };
+    }
     let text = String::from_utf8_lossy(line);
-    if text.starts_with("---") || text.trim_end().ends_with(':') {
+    if text.starts_with("---") || text.starts_with("%YAML") || text.trim_end().ends_with(':') {
         return (
             "this is YAML, which is not read".to_owned(),
             format!("export with sacct --json, or {export}"),
         );
-    }
-    if text.contains("JobId=") {
-        let message = "this is scontrol's or the job completion plugin's output, not the accounting's";
-        return (message.to_owned(), export);
     }
     let shown = super::super::times::quoted(line);
     (

@@ -31,7 +31,8 @@ pub(super) struct JobRow<'a> {
     pub(super) state_text: &'a str,
     pub(super) reason: &'a str,
     pub(super) submit: Option<Timestamp>,
-    pub(super) eligible: Option<Timestamp>,
+    /// `None` when the record has no such field; inside, `None` when never eligible.
+    pub(super) eligible: Option<Option<Timestamp>>,
     pub(super) start: Option<Timestamp>,
     pub(super) end: Option<Timestamp>,
     pub(super) elapsed_ns: Option<i64>,
@@ -74,12 +75,14 @@ pub(super) struct JobRows<'a> {
     file: FileId,
     cluster: &'a str,
     node_lists: NodeLists,
-    /// By [`Symbol::index`] of the raw id: whether a row of that job was used.
-    seen_jobs: Vec<bool>,
+    /// By [`Symbol::index`] of the raw id: what was used of that job.
+    seen_jobs: Vec<Seen>,
     last_names: LastNames,
     has_devices: bool,
     has_second_attempt: bool,
     unsized_waiting: u64,
+    without_eligible: u64,
+    waiting_arrays: u64,
     first_refusal: Option<(u32, Refusal)>,
 }
 
@@ -102,6 +105,8 @@ impl<'a> JobRows<'a> {
             has_devices: false,
             has_second_attempt: false,
             unsized_waiting: 0,
+            without_eligible: 0,
+            waiting_arrays: 0,
             first_refusal: None,
         }
     }
@@ -109,7 +114,9 @@ impl<'a> JobRows<'a> {
     /// Whether a row of this raw id was used.
     pub(super) fn has_job(&self, job: &str) -> bool {
         let symbol = self.records.symbols.find(job);
-        symbol.is_some_and(|symbol| self.seen_jobs.get(symbol.index()) == Some(&true))
+        symbol.is_some_and(|symbol| {
+            self.seen_jobs.get(symbol.index()).is_some_and(|&seen| seen != Seen::Nothing)
+        })
     }
 
     /// Uses a row, or refuses it.
@@ -162,6 +169,7 @@ impl<'a> JobRows<'a> {
         let node_count = u32::try_from(node_count).map_err(|_| {
             Refusal::new("bad_count", "NNodes", format!("{node_count} nodes are more than any cluster has"))
         })?;
+        self.without_eligible += u64::from(row.eligible.is_none());
         let devices = self.devices(&row, span.start.is_some(), repairs);
         if row.state == JobState::Other {
             self.report.find(Treatment::Noted, "unknown_state", row.line, "State", || {
@@ -189,7 +197,7 @@ impl<'a> JobRows<'a> {
             qos,
             reservation,
             state: row.state,
-            eligible: row.eligible,
+            eligible: row.eligible.unwrap_or(Some(submit)),
             assigned: None,
             start: span.start,
             end: span.end,
@@ -240,13 +248,21 @@ impl<'a> JobRows<'a> {
 
     fn note_job(&mut self, attempt: &Attempt) {
         self.has_devices |= attempt.devices > 0;
+        let is_array = self.records.symbols.get(attempt.display_id).ends_with(']');
+        self.waiting_arrays += u64::from(is_array && attempt.state == JobState::Pending);
         let at = attempt.key.job.index();
         if self.seen_jobs.len() <= at {
-            self.seen_jobs.resize(at + 1, false);
+            self.seen_jobs.resize(at + 1, Seen::Nothing);
         }
         let is_resize = attempt.state == JobState::Resizing;
-        self.has_second_attempt |= attempt.state == JobState::Requeued || (self.seen_jobs[at] && !is_resize);
-        self.seen_jobs[at] = true;
+        // Without -D a requeued row alone shows too, while its job waits out its begin time, and so do the rows of a
+        // resized job.
+        self.has_second_attempt |= self.seen_jobs[at] == Seen::Attempt && !is_resize;
+        if !is_resize {
+            self.seen_jobs[at] = Seen::Attempt;
+        } else if self.seen_jobs[at] == Seen::Nothing {
+            self.seen_jobs[at] = Seen::Resize;
+        }
     }
 
     /// Ends the file: notes what concerns it as a whole.
@@ -295,6 +311,24 @@ impl<'a> JobRows<'a> {
                 format!("{waiting} jobs that never started have no ReqTRES: their demand counts no device")
             });
         }
+        if self.without_eligible > 0 {
+            let rows = self.without_eligible;
+            report.find(Treatment::Noted, "no_eligible", 0, "Eligible", || {
+                format!(
+                    "{rows} rows do not say when the job could first have started: it counts as waiting from its \
+                     submission, also while it was held or had unmet dependencies (export Eligible)"
+                )
+            });
+        }
+        if self.waiting_arrays > 0 {
+            let rows = self.waiting_arrays;
+            report.find(Treatment::Noted, "waiting_array", 0, "JobID", || {
+                format!(
+                    "{rows} rows stand for all waiting tasks of an array: each counts as the demand of one task \
+                     (export with --array, where sacct has it)"
+                )
+            });
+        }
         if !self.has_second_attempt {
             report.find(Treatment::Noted, "one_row_a_job", 0, "", || {
                 "no job has two attempts: either none was requeued, or the file was exported without -D \
@@ -304,6 +338,15 @@ impl<'a> JobRows<'a> {
         }
         Ok(self.report)
     }
+}
+
+/// What was used of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    /// The part before a resize.
+    Resize,
+    Attempt,
 }
 
 /// The names of the row before: most rows repeat some of them, and comparing is cheaper than looking up.
@@ -336,6 +379,13 @@ fn held_span(row: &JobRow<'_>, repairs: &mut Vec<Repair>) -> Result<HeldSpan, Re
         if row.elapsed_ns.is_some_and(|ns| ns > 0) {
             let message = "the job ran (its elapsed time is not zero) and the row has no start";
             return Err(Refusal::new("no_start", "Start", message));
+        }
+        let has_run = matches!(
+            row.state,
+            JobState::Completed | JobState::Timeout | JobState::Preempted | JobState::NodeFail
+        );
+        if has_run && row.elapsed_ns.is_none() {
+            return Err(Refusal::new("no_start", "Start", format!("{} without a start", row.state_text)));
         }
         return Ok(HeldSpan { start: None, end: row.end, suspended_ns: 0 });
     };

@@ -219,7 +219,7 @@ struct Time {
     #[serde(default)]
     submission: Number,
     #[serde(default)]
-    eligible: Number,
+    eligible: Option<Number>,
     #[serde(default)]
     start: Number,
     #[serde(default)]
@@ -296,7 +296,7 @@ impl<'a> Job<'a> {
             state_text: words.first().map_or("", AsRef::as_ref),
             reason: state.map_or("", |state| &state.reason.0),
             submit: instant("time.submission", time.submission)?,
-            eligible: instant("time.eligible", time.eligible)?,
+            eligible: time.eligible.map(|number| instant("time.eligible", number)).transpose()?,
             start: instant("time.start", time.start)?,
             end: instant("time.end", time.end)?,
             elapsed_ns: time.elapsed.unsigned().map(seconds_ns),

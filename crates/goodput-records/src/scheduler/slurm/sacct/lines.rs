@@ -15,11 +15,13 @@ pub(super) struct Lines<R> {
     next: usize,
     filled: usize,
     at_end: bool,
+    /// Whether the last line has no end: the file may have been cut off there.
+    pub(super) is_cut: bool,
 }
 
 impl<R: Read> Lines<R> {
     pub(super) fn new(input: R) -> Self {
-        Self { input, block: vec![0; BLOCK_BYTES], next: 0, filled: 0, at_end: false }
+        Self { input, block: vec![0; BLOCK_BYTES], next: 0, filled: 0, at_end: false, is_cut: false }
     }
 
     /// The next line without its line break; `None` at the end.
@@ -36,6 +38,7 @@ impl<R: Read> Lines<R> {
                 if self.next == self.filled {
                     return Ok(None);
                 }
+                self.is_cut = true;
                 break self.filled;
             }
             let unread = self.filled - self.next;

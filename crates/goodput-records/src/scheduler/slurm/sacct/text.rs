@@ -59,6 +59,12 @@ pub(super) fn read(
         }
     }
     table.refuse_pending();
+    if lines.is_cut {
+        table.rows.report.find(Treatment::Noted, "unfinished_line", number, "", || {
+            "the last line has no line break: the file may have been cut off, and its last value with it"
+                .to_owned()
+        });
+    }
     table.orphans.note(&mut table.rows);
     table.rows.finish()
 }
@@ -314,8 +320,11 @@ impl<'a> Cells<'a> {
         }
         let mut time = |field, name| self.time(field, name, times);
         let submit = time(Field::Submit, "Submit")?;
-        let is_eligible_at_once = self.get(Field::Eligible) == self.get(Field::Submit);
-        let eligible = if is_eligible_at_once { submit } else { time(Field::Eligible, "Eligible")? };
+        let eligible = match self.get(Field::Eligible) {
+            None => None,
+            at_once if at_once == self.get(Field::Submit) => Some(submit),
+            Some(_) => Some(time(Field::Eligible, "Eligible")?),
+        };
         let (start, end) = (time(Field::Start, "Start")?, time(Field::End, "End")?);
 
         let allocated = self.tres(Field::AllocTres, "AllocTRES")?;

@@ -91,7 +91,10 @@ pub(super) fn read(
             true => reading.node_set(row.get(columns.nodes), "nodelist", records)?,
             false => NodeSet::NONE,
         };
-        let eligible = instant(reading, columns.eligible, "time_eligible")?;
+        let eligible = match columns.eligible {
+            None => Some(submit),
+            column => instant(reading, column, "time_eligible")?,
+        };
         let symbols = &mut records.symbols;
         let job = symbols.intern(&text(row.get(columns.id)));
         let attempt = Attempt {

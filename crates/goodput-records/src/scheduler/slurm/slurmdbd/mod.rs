@@ -13,6 +13,7 @@ use std::io::{BufRead, Cursor, Read};
 use goodput_core::records::{FileId, FleetRecords};
 
 use super::SlurmOptions;
+use super::kind::other_kind;
 use super::reading::{Fault, Outcome, Reading, format_error, whole_devices};
 use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
@@ -58,14 +59,17 @@ fn read_all<'a, R: BufRead + 'a>(
     records: &mut FleetRecords,
 ) -> Result<Vec<FileReport>, ReadError> {
     let mut tables = Vec::new();
+    let mut reports = Vec::new();
     for (position, (label, file, input)) in files.into_iter().enumerate() {
         whole_devices(label, records)?;
-        tables.push((position, Table::open(label, file, input)?));
+        match Table::open(label, file, input)? {
+            Some(table) => tables.push((position, table)),
+            None => reports.push((position, empty_table(label))),
+        }
     }
     // Names first: a job refers to them by number.
     tables.sort_by_key(|(position, table)| (table.kind, *position));
     let mut names = Names::default();
-    let mut reports = Vec::new();
     for (position, table) in tables {
         let label = table.label;
         let mut reading = Reading::new(label, table.file, options);
@@ -81,6 +85,15 @@ fn read_all<'a, R: BufRead + 'a>(
     }
     reports.sort_by_key(|(position, _)| *position);
     Ok(reports.into_iter().map(|(_, report)| report).collect())
+}
+
+/// `mysql -B` writes nothing at all for a table without rows, not even its header.
+fn empty_table(label: &str) -> FileReport {
+    let mut report = FileReport::new(label, "slurmdbd table");
+    report.find(Treatment::Noted, "no_rows", 0, "", || {
+        "the file is empty: a table without rows, or a command that failed".to_owned()
+    });
+    report
 }
 
 /// A job's row holds the sum of its suspensions already.
@@ -141,12 +154,17 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn open(label: &'a str, file: FileId, input: impl BufRead + 'a) -> Result<Self, ReadError> {
+    /// `None` for an empty file.
+    fn open(label: &'a str, file: FileId, input: impl BufRead + 'a) -> Result<Option<Self>, ReadError> {
         let io = |source| ReadError::Io { path: label.to_owned(), source };
         let mut input = crate::gzip::inflated(input).map_err(io)?;
         let mut first_line = Vec::new();
         input.read_until(b'\n', &mut first_line).map_err(io)?;
+        if first_line.is_empty() {
+            return Ok(None);
+        }
         let is_escaped = first_line.contains(&b'\t');
+        let header_line = first_line.clone();
         let input: Box<dyn BufRead + 'a> = Box::new(Cursor::new(first_line).chain(input));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(if is_escaped { b'\t' } else { b',' })
@@ -155,14 +173,14 @@ impl<'a> Table<'a> {
             .from_reader(input);
         let header = reader.byte_headers().map_err(|error| table_error(label, error))?.clone();
         let kind = Kind::of(&header).ok_or_else(|| {
+            if let Some((what, to_do)) = other_kind(&header_line, "--tables") {
+                return format_error(label, 1, what, &to_do);
+            }
             let columns: Vec<_> = header.iter().map(String::from_utf8_lossy).take(8).collect();
-            let message = match columns.concat().is_empty() {
-                true => "the file is empty".to_owned(),
-                false => format!("no known table has these columns: {} …", columns.join(", ")),
-            };
+            let message = format!("no known table has these columns: {} …", columns.join(", "));
             format_error(label, 1, message, REMEDY)
         })?;
-        Ok(Self { label, file, kind, header, reader, is_escaped })
+        Ok(Some(Self { label, file, kind, header, reader, is_escaped }))
     }
 
     fn column(&self, name: &str) -> Option<usize> {
