@@ -6,7 +6,7 @@ mod fleets;
 use std::collections::BTreeMap;
 
 use goodput_core::program;
-use goodput_core::records::{FileId, FleetRecords, JobState, Timeline};
+use goodput_core::records::{FileId, FleetRecords, JobState, StopCause, Timeline};
 use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeOptions};
 use goodput_core::scheduling::{self, SchedulingAccount, SchedulingOptions};
 use goodput_core::{Loss, NS_PER_SECOND, Pattern, Timestamp, Window};
@@ -146,17 +146,21 @@ fn logs_every_attempt(job: &Job) -> bool {
     job.attempts.iter().all(|a| a.start.is_none() || launched(&a.life))
 }
 
-/// Whether a node failure ended the job's last started attempt, or a fault was the last that was seen
-/// of it: see `a_fault_without_a_new_step_is_recovery`.
+/// Whether the last that is known of the job is a fault and no new step, and no end of its own: see
+/// `a_fault_without_a_new_step_is_recovery`.
 fn faults_without_end(job: &Job) -> bool {
     let Some(last) = job.attempts.iter().rfind(|a| a.start.is_some()) else { return false };
-    let recovers = |s: &goodput_simulate::Stretch| s.what == What::Silence(Pattern::Recovery);
-    last.state == JobState::NodeFail
-        || (last.state == JobState::Running
-            && last.life.iter().rev().find(|s| s.what.is_tile()).is_some_and(recovers))
+    let fault = What::Mark(Mark::Stop(StopCause::Fault));
+    let last_sign = last.life.iter().rev().find(|s| s.what == fault || matches!(s.what, What::Steps(_)));
+    let faulted = last_sign.is_some_and(|s| s.what == fault);
+    match last.state {
+        JobState::NodeFail => true,
+        JobState::Running | JobState::Preempted => faulted,
+        _ => false,
+    }
 }
 
-/// Compares every job that wrote a goodput timeline; the differences, in words.
+/// Compares pools, and every job that wrote a log; the differences, in words.
 fn differences(
     world: &World,
     records: &Records,
@@ -177,7 +181,7 @@ fn differences(
     }
     let accounts = account_jobs(records, &scheduling);
     for (job, time) in world.jobs.iter().zip(&truth.jobs) {
-        if world.scenario.jobs[job.class].log != LogFormat::Goodput {
+        if world.scenario.jobs[job.class].log == LogFormat::None {
             continue;
         }
         let Some(account) = accounts.get(&job.id.to_string()) else { continue };
@@ -243,7 +247,8 @@ proptest! {
     #[test]
     fn random_fleets_are_accounted_exactly(scenario in fleets::scenario()) {
         let differences = compare(&scenario);
-        prop_assert!(differences.is_empty(), "{}", differences.join("\n"));
+        let yaml = || serde_saphyr::to_string(&scenario).unwrap();
+        prop_assert!(differences.is_empty(), "{}\n{}", differences.join("\n"), yaml());
     }
 }
 

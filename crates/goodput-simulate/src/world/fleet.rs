@@ -2,7 +2,7 @@
 
 use goodput_core::records::JobState;
 
-use super::scheduler::Happening;
+use super::simulation::Happening;
 use super::{Attempt, Job, Node};
 use crate::random::{Purpose, Stream};
 use crate::scenario::{Ending, OutageKind, Scenario};

@@ -357,21 +357,32 @@ fn unfinished_start(stretches: &[Stretch]) -> Option<Pattern> {
     last.flatten()
 }
 
+/// Position of a fault that no restart followed.
+fn fault_without_restart(stretches: &[Stretch]) -> Option<usize> {
+    let last = stretches
+        .iter()
+        .rposition(|s| matches!(s.what, What::Mark(Mark::Stop(StopCause::Fault) | Mark::Resume { .. })))?;
+    (stretches[last].what == What::Mark(Mark::Stop(StopCause::Fault))).then_some(last)
+}
+
 /// Ends a life whose job worked until `alive` and was released at `release`: whatever was not
 /// complete by then leaves no line, and its time is charged to `charged`, or, before the first step
 /// of a start, to the cause of that start.
 pub(crate) fn cut(stretches: &mut Vec<Stretch>, start: i64, alive: i64, release: i64, charged: Pattern) {
     stretches.retain(|s| s.to <= alive);
-    let faulted = What::Mark(Mark::Stop(StopCause::Fault));
-    if let Some(stop) = stretches.iter().rposition(|s| s.what == faulted) {
-        // A fault that no restart followed is the end of execution like any other.
-        let restarted = stretches[stop..].iter().any(|s| matches!(s.what, What::Mark(Mark::Resume { .. })));
-        let before = stretches[..stop].last_mut().filter(|s| s.what == What::Silence(Pattern::Recovery));
-        if let Some(cut_off) = before.filter(|_| !restarted) {
-            cut_off.what = What::Silence(charged);
+    let charged = match fault_without_restart(stretches) {
+        // The end of execution like any other, for the step that it cut off too.
+        Some(fault) => {
+            let stepped = unfinished_start(&stretches[..fault]).is_none();
+            let cut_off =
+                stretches[..fault].last_mut().filter(|s| s.what == What::Silence(Pattern::Recovery));
+            if let Some(cut_off) = cut_off.filter(|_| stepped) {
+                cut_off.what = What::Silence(charged);
+            }
+            charged
         }
-    }
-    let charged = unfinished_start(stretches).unwrap_or(charged);
+        None => unfinished_start(stretches).unwrap_or(charged),
+    };
     let mut last = stretches.iter().filter(|s| s.what.is_tile()).map(|s| s.to).max().unwrap_or(start);
     let suspensions = stretches.iter().filter(|s| s.what == What::Suspension && s.from >= last);
     let bounds: Vec<_> = suspensions.map(|s| (s.from, s.to)).chain([(release, release)]).collect();

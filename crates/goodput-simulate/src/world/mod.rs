@@ -1,8 +1,10 @@
 //! What truly happened in a simulated fleet.
 
+mod attempts;
 mod fleet;
 mod life;
 mod scheduler;
+mod simulation;
 mod state;
 
 use goodput_core::records::JobState;
@@ -146,7 +148,7 @@ pub enum WaitsFor {
 /// The same scenario gives the same world. Values that [`Scenario::check`] refuses give a world in
 /// which they have no effect.
 pub fn simulate(scenario: &Scenario) -> World {
-    scheduler::run(scenario)
+    simulation::run(scenario)
 }
 
 impl World {

@@ -13,6 +13,8 @@ pub(crate) struct NodeState {
     down: u32,
     drain: u32,
     maintenance: u32,
+    /// The operator's words for the last outage.
+    pub reason: String,
     /// Position of the standing reservation that it belongs to now.
     pub reserved: Option<usize>,
     /// The gang that it is kept free for, as decided in the last cycle.
@@ -73,13 +75,13 @@ impl NodeState {
     }
 
     /// Brings the event log of the node up to date. The log has a drain only once the node is idle.
-    pub(crate) fn log(&self, node: &mut Node, now: i64, reason: &str) {
+    pub(crate) fn log(&self, node: &mut Node, now: i64) {
         for kind in [OutageKind::Down, OutageKind::Drain] {
             let open = node.events.iter_mut().rev().find(|e| e.kind == kind && e.to.is_none());
             match (self.in_outage(kind), open) {
                 (false, Some(event)) => event.to = Some(now),
                 (true, None) if kind == OutageKind::Down || self.is_idle() => {
-                    node.events.push(NodeEvent { kind, from: now, to: None, reason: reason.to_owned() });
+                    node.events.push(NodeEvent { kind, from: now, to: None, reason: self.reason.clone() });
                 }
                 _ => {}
             }
