@@ -9,7 +9,7 @@ mod world;
 mod write;
 
 pub use scenario::*;
-pub use truth::{JobTime, PoolTime, StepCounts, Truth};
+pub use truth::{JobTime, Knowledge, PoolTime, StepCounts, TrueLedger, Truth};
 pub use world::{
     Attempt, Job, Mark, Node, NodeEvent, NodeSnapshot, QueueSnapshot, Snapshot, Steps, Stretch, WaitsFor,
     What, World, simulate,

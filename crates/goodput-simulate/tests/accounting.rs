@@ -3,32 +3,26 @@
 
 mod fleets;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use goodput_core::program;
+use goodput_core::fleet::{self, FleetAccount, FleetOptions, JobAccount};
 use goodput_core::records::{FileId, FleetRecords, JobState, StopCause, Timeline};
-use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeOptions};
-use goodput_core::scheduling::{self, SchedulingAccount, SchedulingOptions};
-use goodput_core::{Loss, NS_PER_SECOND, Pattern, Timestamp, Window};
+use goodput_core::runtime::RuntimeOptions;
+use goodput_core::scheduling::{Denominator, SchedulingOptions};
+use goodput_core::{Boundary, Ledger, Pattern, Timestamp, Window};
 use goodput_records::scheduler::slurm::{SlurmOptions, events, nodes, reservations, sacct, snapshots};
 use goodput_records::timeline::{TimelineOptions, read_timeline};
-use goodput_simulate::{Job, LogFormat, Mark, Scenario, Truth, What, World, simulate};
+use goodput_simulate::{
+    Job, JobTime, Knowledge, LogFormat, Mark, Scenario, TrueLedger, What, World, simulate,
+};
 use proptest::prelude::*;
 
-const NS: i128 = NS_PER_SECOND as i128;
-
 /// A world's records, read back.
-struct Records {
-    fleet: FleetRecords,
-    timelines: BTreeMap<String, Timeline>,
-    window: Window,
-}
-
-fn read(world: &World) -> Records {
+fn read(world: &World) -> (FleetRecords, Vec<Timeline>) {
     let options = SlurmOptions { time_zone: Some(jiff::tz::TimeZone::UTC), ..SlurmOptions::default() };
     let mut fleet = FleetRecords::new();
-    let mut timelines = BTreeMap::new();
-    let at = |seconds| Timestamp::from_seconds(world.epoch(seconds));
+    let mut timelines = Vec::new();
+    let end = Timestamp::from_seconds(world.epoch(world.end()));
     for (number, (name, content)) in world.files().iter().enumerate() {
         let file = FileId(u16::try_from(number).unwrap());
         let input = content.as_slice();
@@ -38,95 +32,87 @@ fn read(world: &World) -> Records {
             "reservations.txt" => {
                 reservations::read_reservations(name, file, input, &options, &mut fleet).unwrap()
             }
-            "nodes.txt" => {
-                nodes::read_nodes(name, file, input, Some(at(world.end())), &options, &mut fleet).unwrap()
-            }
+            "nodes.txt" => nodes::read_nodes(name, file, input, Some(end), &options, &mut fleet).unwrap(),
             "snapshots.jsonl" => snapshots::read_snapshots(name, file, input, &options, &mut fleet).unwrap(),
             _ if name.starts_with("timelines/") => {
                 let mut read = read_timeline(name, file, input, &TimelineOptions::default()).unwrap();
                 let (timeline, report) = read.remove(0);
-                let job = name.trim_start_matches("timelines/").trim_end_matches(".jsonl").to_owned();
-                timelines.insert(job, timeline);
+                timelines.push(timeline);
                 report
             }
             _ => continue,
         };
-        assert_eq!(report.refused, 0, "{name}: {report:?}");
+        assert_eq!((report.repaired, report.refused), (0, 0), "{name}: {report:?}");
     }
-    Records { fleet, timelines, window: Window::new(at(0), at(world.end())).unwrap() }
+    (fleet, timelines)
 }
 
-fn account_scheduling(records: &Records) -> SchedulingAccount {
-    let options = SchedulingOptions {
-        window: records.window,
-        denominator: scheduling::Denominator::InService,
-        pools: Vec::new(),
-        series_points: 0,
+fn account(world: &World, records: &FleetRecords, timelines: &[Timeline]) -> FleetAccount {
+    let at = |seconds| Timestamp::from_seconds(world.epoch(seconds));
+    let options = FleetOptions {
+        scheduling: SchedulingOptions {
+            window: Window::new(at(0), at(world.end())).unwrap(),
+            denominator: Denominator::InService,
+            pools: Vec::new(),
+            series_points: 0,
+        },
+        runtime: RuntimeOptions::default(),
+        detailed_jobs: usize::MAX,
     };
-    scheduling::account(&records.fleet, &options).unwrap()
+    fleet::account(records, timelines, &options).unwrap()
 }
 
-/// Levels and classes of each pool, by name, as the accounting finds them.
-fn found_pools(
-    records: &Records,
-    account: &SchedulingAccount,
-) -> BTreeMap<String, BTreeMap<&'static str, i128>> {
-    let pool = |pool: &scheduling::PoolAccount| {
-        let mut found: BTreeMap<_, _> = by_pattern(&pool.losses);
-        found.extend([
-            ("offered", pool.offered.device_ns()),
-            ("held", pool.held.device_ns()),
-            (Pattern::IdleReservation.key(), pool.idle_reserved.device_ns()),
-            ("out_of_service", pool.out_of_service.device_ns()),
-        ]);
-        found.retain(|_, amount| *amount != 0);
-        (records.fleet.symbols.get(pool.name).to_owned(), found)
-    };
-    account.pools.iter().map(pool).collect()
+/// Named amounts, those that are zero left out.
+type Amounts = BTreeMap<String, i128>;
+
+fn amounts(levels: [(&str, i128); 4], losses: impl Iterator<Item = (Pattern, i128)>) -> Amounts {
+    let mut amounts: Amounts = levels.into_iter().map(|(key, ns)| (key.to_owned(), ns)).collect();
+    amounts.extend(losses.map(|(pattern, ns)| (format!("{} {}", pattern.boundary(), pattern.key()), ns)));
+    amounts.retain(|_, ns| *ns != 0);
+    amounts
 }
 
-fn by_pattern(losses: &[Loss]) -> BTreeMap<&'static str, i128> {
-    losses.iter().map(|loss| (loss.pattern.key(), loss.amount.device_ns())).collect()
+fn found(ledger: &Ledger) -> Amounts {
+    let levels = ledger.chain().levels();
+    let losses = ledger.losses().iter().map(|loss| (loss.pattern, loss.amount.device_ns()));
+    amounts(
+        [
+            ("offered", levels.offered.device_ns()),
+            ("held", levels.held.device_ns()),
+            ("retained", levels.retained.device_ns()),
+            ("ideal", levels.ideal.device_ns()),
+        ],
+        losses,
+    )
 }
 
-/// The same, as it truly was.
-fn true_pools(world: &World, truth: &Truth) -> BTreeMap<String, BTreeMap<&'static str, i128>> {
-    let pool = |(spec, time): (&goodput_simulate::Pool, &goodput_simulate::PoolTime)| {
-        let mut amounts: BTreeMap<_, _> =
-            time.unheld().iter().map(|(p, seconds)| (p.key(), seconds * NS)).collect();
-        amounts.extend([
-            ("offered", time.offered() * NS),
-            ("held", time.held() * NS),
-            (Pattern::IdleReservation.key(), time.idle_reservation * NS),
-            ("out_of_service", time.out_of_service * NS),
-        ]);
-        amounts.retain(|_, amount| *amount != 0);
-        (spec.name.clone(), amounts)
-    };
-    world.scenario.pools.iter().zip(&truth.pools).map(pool).collect()
+fn truly(ledger: &TrueLedger) -> Amounts {
+    let levels = [
+        ("offered", ledger.offered),
+        ("held", ledger.held),
+        ("retained", ledger.retained),
+        ("ideal", ledger.ideal),
+    ];
+    amounts(levels, ledger.losses.iter().map(|(pattern, ns)| (*pattern, *ns)))
 }
 
-/// Runtime accounts of the jobs with a log, by job id.
-fn account_jobs(records: &Records, scheduling: &SchedulingAccount) -> BTreeMap<String, RuntimeAccount> {
-    let mut held: BTreeMap<&str, Vec<HeldInterval>> = BTreeMap::new();
-    for part in &scheduling.held {
-        let attempt = &records.fleet.attempts[part.attempt];
-        held.entry(records.fleet.symbols.get(attempt.key.job)).or_default().push(HeldInterval {
-            interval: part.interval,
-            devices: part.devices,
-            ended_by: attempt.end.map(|_| attempt.state),
-            suspended_ns: attempt.suspended_ns,
-            source: attempt.source,
-        });
-    }
-    let options = RuntimeOptions { window: Some(records.window), ..RuntimeOptions::default() };
-    let account = |(job, timeline): (&String, &Timeline)| {
-        let mut intervals = held.get(job.as_str()).cloned().unwrap_or_default();
-        intervals.sort_by_key(|h| h.interval.start);
-        let allocation = Allocation::Recorded(intervals);
-        (job.clone(), runtime::account(timeline, &allocation, &options).unwrap())
-    };
-    records.timelines.iter().map(account).collect()
+/// A job's account as a ledger of what it held.
+fn true_job(time: &JobTime) -> Amounts {
+    let ideal = time.ideal.unwrap_or(0);
+    let program = if time.ideal.is_some() { Pattern::TermUnsettled } else { Pattern::ProgramUnsettled };
+    let levels = [("offered", time.held), ("held", time.held), ("retained", time.retained), ("ideal", ideal)];
+    let losses = time.lost.iter().map(|(pattern, ns)| (*pattern, *ns));
+    amounts(levels, losses.chain([(program, time.retained - ideal)]))
+}
+
+fn differ(what: &str, truly: &Amounts, found: &Amounts) -> Vec<String> {
+    let keys: BTreeSet<_> = truly.keys().chain(found.keys()).collect();
+    let amount = |of: &Amounts, key: &str| of.get(key).copied().unwrap_or(0);
+    keys.into_iter()
+        .map(|key| (key, amount(truly, key), amount(found, key)))
+        .filter(|(_, truly, found)| truly != found)
+        .map(|(key, truly, found)| format!("{what} {key}: truly {truly} found {found}"))
+        .collect()
 }
 
 /// Whether more steps are steady than not, so that their median is the fault-free step time.
@@ -141,9 +127,8 @@ fn settles_step_time(job: &Job) -> bool {
 
 /// Whether the log has a line of every attempt: one that began on a dead node left none.
 fn logs_every_attempt(job: &Job) -> bool {
-    let launched =
-        |life: &[goodput_simulate::Stretch]| life.iter().any(|s| s.what == What::Mark(Mark::Launch));
-    job.attempts.iter().all(|a| a.start.is_none() || launched(&a.life))
+    let launch = What::Mark(Mark::Launch);
+    job.attempts.iter().all(|a| a.start.is_none() || a.life.iter().any(|s| s.what == launch))
 }
 
 /// Whether the last that is known of the job is a fault and no new step, and no end of its own: see
@@ -160,84 +145,68 @@ fn faults_without_end(job: &Job) -> bool {
     }
 }
 
-/// Compares pools, and every job that wrote a log; the differences, in words.
-fn differences(
-    world: &World,
-    records: &Records,
-    truth: &Truth,
-    settled: impl Fn(&Job) -> bool,
-) -> Vec<String> {
-    let scheduling = account_scheduling(records);
+/// Every difference between truth and account, in the pools and in the settled jobs that wrote a log.
+fn differences(scenario: &Scenario, settled: impl Fn(&Job) -> bool) -> Vec<String> {
+    let world = simulate(scenario);
+    let (records, timelines) = read(&world);
+    let account = account(&world, &records, &timelines);
+    assert!(account.warnings.is_empty(), "{:?}", account.warnings);
+    let truth = world.truth();
     let mut differences = Vec::new();
-    let (found, wanted) = (found_pools(records, &scheduling), true_pools(world, truth));
-    for (name, wanted) in &wanted {
-        let found = &found[name];
-        for key in wanted.keys().chain(found.keys()).collect::<std::collections::BTreeSet<_>>() {
-            let (w, f) = (wanted.get(key).unwrap_or(&0), found.get(key).unwrap_or(&0));
-            if w != f {
-                differences.push(format!("pool {name} {key}: truly {} found {} device-s", w / NS, f / NS));
-            }
+
+    let (logged, open): (Vec<_>, Vec<_>) = world
+        .jobs
+        .iter()
+        .zip(&truth.jobs)
+        .filter(|(job, time)| scenario.jobs[job.class].log != LogFormat::None && time.held > 0)
+        .partition(|(job, _)| settled(job));
+    let accounts: BTreeMap<&str, &JobAccount> =
+        account.jobs.iter().map(|job| (records.symbols.get(job.id), job)).collect();
+    for (job, time) in logged {
+        let account = accounts[job.id.to_string().as_str()];
+        let what = format!("job {} {}", job.id, scenario.jobs[job.class].name);
+        differences.extend(differ(&what, &true_job(time), &found(&account.ledger)));
+        let steps = account.runtime.as_ref().unwrap().steps;
+        let counted = (steps.executed, steps.retained, steps.discarded, steps.pending);
+        let steps = time.steps;
+        let true_steps = (steps.executed, steps.retained, steps.discarded, steps.pending);
+        if counted != true_steps {
+            differences.push(format!("{what} steps: truly {true_steps:?} found {counted:?}"));
         }
     }
-    let accounts = account_jobs(records, &scheduling);
-    for (job, time) in world.jobs.iter().zip(&truth.jobs) {
-        if world.scenario.jobs[job.class].log == LogFormat::None {
-            continue;
+
+    let ledgers = world.ledgers(&truth, Knowledge::Records);
+    for ((spec, ledger), time) in scenario.pools.iter().zip(&ledgers).zip(&truth.pools) {
+        let named = |p: &&goodput_core::scheduling::PoolAccount| records.symbols.get(p.name) == spec.name;
+        let pool = account.scheduling.pools.iter().position(|p| named(&p)).unwrap();
+        let (mut truly, mut found) = (truly(ledger), found(&account.pools[pool]));
+        truly.insert("out of service".into(), time.out_of_service * 1_000_000_000);
+        found.insert("out of service".into(), account.scheduling.pools[pool].out_of_service.device_ns());
+        if !open.is_empty() {
+            // What open jobs did with what they held is not compared.
+            let compared = |key: &String| {
+                let idle = format!("runtime {}", Pattern::IdleReservation.key());
+                ["offered", "held", "out of service", idle.as_str()].contains(&key.as_str())
+                    || key.starts_with(Boundary::Scheduling.key())
+            };
+            truly.retain(|key, _| compared(key));
+            found.retain(|key, _| compared(key));
         }
-        let Some(account) = accounts.get(&job.id.to_string()) else { continue };
-        if !settled(job) {
-            continue;
-        }
-        let mut wanted: BTreeMap<_, _> = time.lost.iter().map(|(p, a)| (p.key(), *a)).collect();
-        let mut found = by_pattern(&account.losses);
-        wanted.extend([("held", time.held), ("retained", time.retained)]);
-        found.extend([("held", account.held.device_ns()), ("retained", account.retained.device_ns())]);
-        let timeline = &records.timelines[&job.id.to_string()];
-        let program = program::account(account.retained, &account.work, &timeline.ideal);
-        if let Some(ideal) = time.ideal {
-            wanted.insert("ideal", ideal);
-            found.insert("ideal", program.ideal.device_ns());
-        }
-        for key in wanted.keys().chain(found.keys()).collect::<std::collections::BTreeSet<_>>() {
-            let (w, f) = (wanted.get(key).unwrap_or(&0), found.get(key).unwrap_or(&0));
-            if w != f {
-                let class = &world.scenario.jobs[job.class].name;
-                differences.push(format!("job {} {class} {key}: truly {w} found {f}", job.id));
-            }
-        }
-        let steps = account.steps;
-        let counted = (steps.executed, steps.retained, steps.discarded, steps.pending);
-        let true_steps = (time.steps.executed, time.steps.retained, time.steps.discarded, time.steps.pending);
-        if counted != true_steps {
-            differences.push(format!("job {} steps: truly {true_steps:?} found {counted:?}", job.id));
-        }
+        differences.extend(differ(&format!("pool {}", spec.name), &truly, &found));
     }
     differences
 }
 
-/// Every difference between truth and account that the records settle.
-fn compare(scenario: &Scenario) -> Vec<String> {
-    compare_jobs(scenario, |job| {
-        settles_step_time(job) && logs_every_attempt(job) && !faults_without_end(job)
-    })
-}
-
-fn compare_jobs(scenario: &Scenario, settled: impl Fn(&Job) -> bool) -> Vec<String> {
-    let world = simulate(scenario);
-    let records = read(&world);
-    differences(&world, &records, &world.truth(), settled)
-}
-
 #[test]
 fn the_demo_is_accounted_exactly() {
-    let differences = compare_jobs(&Scenario::demo().unwrap(), |_| true);
+    let differences = differences(&Scenario::demo().unwrap(), |_| true);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
 fn a_fleet_with_everything_is_accounted_exactly() {
     let scenario = Scenario::from_yaml(include_str!("data/fleet.yaml")).unwrap();
-    let differences = compare_jobs(&scenario, |_| true);
+    let differences = differences(&scenario, |_| true);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
@@ -246,10 +215,37 @@ proptest! {
 
     #[test]
     fn random_fleets_are_accounted_exactly(scenario in fleets::scenario()) {
-        let differences = compare(&scenario);
+        let settled = |job: &Job| settles_step_time(job) && logs_every_attempt(job) && !faults_without_end(job);
+        let differences = differences(&scenario, settled);
         let yaml = || serde_saphyr::to_string(&scenario).unwrap();
         prop_assert!(differences.is_empty(), "{}\n{}", differences.join("\n"), yaml());
     }
+}
+
+/// A node dies, and the records end before its job starts again; a job restarts in place, and they
+/// end before its first new step.
+#[test]
+#[ignore = "open: the accounting charges these as teardown, although nothing says that the jobs had ended"]
+fn a_fault_without_a_new_step_is_recovery() {
+    let scenario = Scenario::from_yaml(
+        "
+seed: 1
+start: 2026-03-02T00:00:00Z
+duration: 2h
+pools: [{name: train, nodes: 3, devices_per_node: 8, device: H100}]
+outages: [{kind: down, pool: train, nodes: [1], at: 118min, lasts: 1h}]
+jobs:
+  - {name: dies, nodes: 2, submit_at: [0s], log: goodput, program: {steps: 10000, step: 7s, checkpoint: {every_steps: 50}}}
+  - name: restarts
+    nodes: 1
+    submit_at: [0s]
+    log: goodput
+    program: {steps: 10000, step: 7s, checkpoint: {every_steps: 50}, faults: {at: [118min], recovery: 5min}}
+",
+    )
+    .unwrap();
+    let differences = differences(&scenario, |_| true);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 #[test]
@@ -266,32 +262,4 @@ fn the_demo_is_the_running_example() {
     let pending = job.lost[&Pattern::Pending];
     close(share(job.retained, job.held - pending), 0.904, 0.001);
     close(share(job.ideal.unwrap(), job.retained), 0.480, 0.001);
-}
-
-/// A node dies, and the records end before its job starts again; a job restarts in place, and they
-/// end before its first new step.
-#[test]
-#[ignore = "open: the accounting charges these as teardown, although nothing says that the jobs had ended"]
-fn a_fault_without_a_new_step_is_recovery() {
-    let differences = compare_jobs(
-        &Scenario::from_yaml(
-            "
-seed: 1
-start: 2026-03-02T00:00:00Z
-duration: 2h
-pools: [{name: train, nodes: 3, devices_per_node: 8, device: H100}]
-outages: [{kind: down, pool: train, nodes: [1], at: 118min, lasts: 1h}]
-jobs:
-  - {name: dies, nodes: 2, submit_at: [0s], log: goodput, program: {steps: 10000, step: 7s, checkpoint: {every_steps: 50}}}
-  - name: restarts
-    nodes: 1
-    submit_at: [0s]
-    log: goodput
-    program: {steps: 10000, step: 7s, checkpoint: {every_steps: 50}, faults: {at: [118min], recovery: 5min}}
-",
-        )
-        .unwrap(),
-        |_| true,
-    );
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

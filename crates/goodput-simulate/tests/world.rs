@@ -5,7 +5,8 @@ mod fleets;
 
 use std::collections::HashMap;
 
-use goodput_simulate::{PoolTime, Scenario, What, World, simulate};
+use goodput_core::Boundary;
+use goodput_simulate::{Knowledge, PoolTime, Scenario, What, World, simulate};
 use proptest::prelude::*;
 
 const NS: i128 = 1_000_000_000;
@@ -23,6 +24,16 @@ fn adds_up(world: &World) {
         assert_eq!(time.offered() - time.held(), unheld);
         let of_pool = world.jobs.iter().zip(&truth.jobs).filter(|(job, _)| job.pool == pool);
         assert_eq!(time.jobs * NS, of_pool.map(|(_, t)| t.held).sum::<i128>());
+    }
+    for knowledge in [Knowledge::Everything, Knowledge::Records] {
+        for ledger in world.ledgers(&truth, knowledge) {
+            let lost = |boundary| -> i128 {
+                ledger.losses.iter().filter(|(p, _)| p.boundary() == boundary).map(|(_, a)| a).sum()
+            };
+            assert_eq!(lost(Boundary::Scheduling), ledger.offered - ledger.held);
+            assert_eq!(lost(Boundary::Runtime), ledger.held - ledger.retained);
+            assert_eq!(lost(Boundary::Program), ledger.retained - ledger.ideal);
+        }
     }
     for (job, time) in world.jobs.iter().zip(&truth.jobs) {
         let lost: i128 = time.lost.values().sum();

@@ -21,10 +21,9 @@ pub(super) fn write(world: &World, job: &Job) -> Vec<u8> {
 }
 
 fn entries(text: &mut Vec<u8>, world: &World, job: &Job, stretch: &Stretch, saved: u64) {
-    let name = format!("{}-{}", world.scenario.jobs[job.class].name, job.id);
     let mut entry = |fields: String| {
-        // Writing to memory cannot fail.
-        let _ = writeln!(text, "{{\"job_name\":\"{name}\",{fields}}}");
+        // Writing to memory cannot fail. The job is named by its id, so that the records can be joined.
+        let _ = writeln!(text, "{{\"job_name\":\"{}\",{fields}}}", job.id);
     };
     let (from, to) = (stamp(world, stretch.from), stamp(world, stretch.to));
     let mut both = |key: &str| {
