@@ -107,12 +107,15 @@ pub struct WindowArgs {
 /// `goodput account`
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = "Records to ask a Slurm site for:\n\n  \
-    SLURM_TIME_FORMAT=%s sacct -a -X -D -S FROM -E TO --parsable2 --delimiter=$'\\x1f' --noconvert --format=JobIDRaw,JobID,User,\
-Account,Partition,QOS,Reservation,State,ExitCode,Submit,Eligible,Start,End,Suspended,ElapsedRaw,Timelimit,NNodes,ReqTRES,AllocTRES,\
-NodeList,Flags,Reason,JobName > sacct.txt\n  \
-    sacctmgr show event -P All_Time format=Cluster,ClusterNodes,CPUCount,Duration,End,Event,EventRaw,NodeName,Reason,Start,State,\
-StateRaw,TRES,User > events.txt\n  scontrol -o show node -d > nodes.txt\n\n\
-Then:\n\n  goodput account --sacct sacct.txt --events events.txt --nodes nodes.txt --time-zone UTC --format html -o week.html")]
+    SLURM_TIME_FORMAT=%s sacct -a -X -D -S FROM -E TO > sacct.txt \\\n    \
+    --parsable2 --delimiter=$'\\x1f' --noconvert \\\n    \
+    --format=JobIDRaw,JobID,User,Account,Partition,QOS,Reservation,State,ExitCode,Submit,Eligible,Start,End,Suspended,\
+ElapsedRaw,Timelimit,NNodes,ReqTRES,AllocTRES,NodeList,Flags,Reason,JobName\n  \
+    sacctmgr show event -P All_Time > events.txt \\\n    \
+    format=Cluster,ClusterNodes,CPUCount,Duration,End,Event,EventRaw,NodeName,Reason,Start,State,StateRaw,TRES,User\n  \
+    scontrol -o show node -d > nodes.txt\n\n\
+Then:\n\n  goodput account --sacct sacct.txt --events events.txt --nodes nodes.txt \\\n    \
+--time-zone UTC --format html -o week.html")]
 pub struct AccountArgs {
     /// A YAML file that names the records, pools, prices and plans. Options on the command line come on top of it.
     #[arg(value_name = "FLEET.yaml")]

@@ -20,12 +20,17 @@ pub enum Answer {
     FallsShort,
 }
 
+/// Lines longer than this are hard to follow, however wide the terminal.
+const WIDEST: u16 = 120;
+
 /// Width and colour of a report for people.
 pub fn style(args: &OutputArgs) -> TerminalStyle {
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen =
+        || terminal_size::terminal_size().filter(|_| to_terminal).map(|(width, _)| width.0.min(WIDEST));
     TerminalStyle {
-        width: columns.filter(|_| args.output.is_none()).unwrap_or(100),
+        width: stated.filter(|_| args.output.is_none()).or_else(seen).unwrap_or(100),
         color: to_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     }
 }

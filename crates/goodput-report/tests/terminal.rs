@@ -44,3 +44,26 @@ fn names_cannot_carry_escape_codes() {
     let page = terminal::account(&view, TerminalStyle::default());
     assert!(!page.contains(['\u{1b}', '\u{7}', '\r']));
 }
+
+#[test]
+fn files_of_one_format_without_a_finding_share_a_row() {
+    let mut view = fixture::account_view();
+    let plain = goodput_report::FileView {
+        path: "logs/1.jsonl".to_owned(),
+        format: "goodput-timeline".to_owned(),
+        rows: 10,
+        used: 10,
+        repaired: 0,
+        refused: 0,
+        skipped: goodput_report::Keyed(Vec::new()),
+        counts: goodput_report::Keyed(Vec::new()),
+        findings: Vec::new(),
+    };
+    view.read_report.files = vec![plain.clone(); 90];
+    view.read_report.files[7] =
+        goodput_report::FileView { refused: 1, used: 9, path: "odd.jsonl".to_owned(), ..plain };
+    let page = terminal::account(&view, TerminalStyle::default());
+    assert!(page.contains("logs/1.jsonl and 88 more"));
+    assert!(page.lines().any(|l| l.contains("logs/1.jsonl and 88 more") && l.contains("890")));
+    assert!(page.contains("odd.jsonl"));
+}

@@ -192,7 +192,8 @@ fn jobs(view: &AccountView) -> Section {
     Section {
         id: "jobs",
         title: "Jobs that lose the most inside their allocations",
-        intro: "The last column says which record to open next, and why.".to_owned(),
+        intro: "The last column says which record to open next; the notes below the table say why."
+            .to_owned(),
         blocks: vec![Block::Table(
             "Jobs by what they lost".to_owned(),
             table::jobs(&view.jobs, &view.jobs_omitted, Detail::Full),

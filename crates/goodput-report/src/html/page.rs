@@ -135,11 +135,10 @@ pub(super) fn levels(ledger: &LedgerView, losses: &[LossView]) -> Vec<Level> {
 pub(super) fn read_section(read: &ReadReportView) -> Section {
     let brief = table::files(read, Detail::Brief);
     let every = table::files(read, Detail::Full);
-    let is_shorter = brief.rows.len() < every.rows.len();
-    let mut blocks = vec![Block::Table("Rows of each file".to_owned(), brief)];
-    if is_shorter {
-        blocks.push(Block::FoldedTable("Every file on a row of its own".to_owned(), every));
-    }
+    let mut blocks = vec![
+        Block::Table("Rows of each file".to_owned(), brief),
+        Block::FoldedTable("Every file with its path and format in full".to_owned(), every),
+    ];
     let (mut findings, more) = table::findings(read, 200);
     findings.extend(more);
     if !findings.is_empty() {

@@ -11,6 +11,8 @@ pub(super) const USEFUL: &str = "#00875f";
 pub(super) const LEVEL: &str = "#667380";
 /// What no record settles at a boundary, always hatched.
 pub(super) const OPEN: &str = "#8a949e";
+/// What stands between those lines: pale in light and dark, for dark labels.
+pub(super) const OPEN_GROUND: &str = "#e4e8ec";
 /// The queue: demand, neither a level nor a loss.
 pub(super) const QUEUE: &str = "#b59f6b";
 
@@ -26,6 +28,11 @@ pub(super) const fn boundary(boundary: Boundary) -> &'static str {
 /// Whether the amount waits for a record rather than for an engineer.
 pub(super) fn is_hatched(pattern: Pattern) -> bool {
     pattern.is_open() || matches!(pattern, Pattern::UnheldUnsettled | Pattern::TermUnsettled)
+}
+
+/// The CSS background of [`OPEN`].
+pub(super) fn open_swatch() -> String {
+    format!("repeating-linear-gradient(135deg,{OPEN} 0 1px,{OPEN_GROUND} 1px 5px)")
 }
 
 /// A CSS background: plain, or hatched as in the charts.

@@ -40,9 +40,13 @@ pub(crate) fn files(read: &ReadReportView, detail: Detail) -> Table {
             [first, _, ..] => format!("{} and {} more", path(first), count(group.len() as u64 - 1)),
             _ => path(group[0]),
         };
+        let format = match detail {
+            Detail::Brief => group[0].format.split(',').next().unwrap_or_default(),
+            Detail::Full => &group[0].format,
+        };
         vec![
             name.into(),
-            group[0].format.as_str().into(),
+            format.into(),
             sum(|f| f.rows),
             sum(|f| f.used),
             sum(|f| f.repaired),

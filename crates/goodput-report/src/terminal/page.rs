@@ -112,7 +112,8 @@ impl Page {
             drawn.add_row(row.iter().map(|cell| Cell::new_owned(printable(&cell.text))));
         }
         for (i, (drawn, column)) in drawn.column_iter_mut().zip(&table.columns).enumerate() {
-            drawn.set_padding((0, if i + 1 < table.columns.len() { 2 } else { 0 }));
+            // The blank that comfy-table sets where a line between columns would stand is the second one.
+            drawn.set_padding((0, if i + 1 < table.columns.len() { 1 } else { 0 }));
             if matches!(column, Column::Number(_)) {
                 drawn.set_cell_alignment(CellAlignment::Right);
             }

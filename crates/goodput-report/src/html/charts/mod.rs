@@ -16,7 +16,7 @@ pub(super) use unheld::unheld;
 pub(super) use waterfall::{fleet_waterfall, job_waterfall, opened};
 
 use goodput_core::Pattern;
-use plotly::common::{Font, Line, Marker, Orientation, Pattern as Hatch, PatternShape, Title};
+use plotly::common::{Font, Marker, Orientation, Pattern as Hatch, PatternShape, Title};
 use plotly::configuration::DisplayModeBar;
 use plotly::layout::{Axis, Margin};
 use plotly::{Bar, Configuration, Layout, Plot, Trace};
@@ -56,7 +56,7 @@ impl Key {
     }
 
     fn open(name: impl Into<String>) -> Self {
-        Self { name: name.into(), swatch: palette::swatch(palette::OPEN, true) }
+        Self { name: name.into(), swatch: palette::open_swatch() }
     }
 
     fn of(pattern: Pattern) -> Self {
@@ -116,17 +116,19 @@ fn marker(pattern: Pattern) -> Marker {
 }
 
 fn hatched(colour: &'static str) -> Marker {
-    hatched_by(colour, 7.0, 0.35)
+    let hatch = Hatch::new().shape(PatternShape::RightDiagonalLine).size(7.0).solidity(0.35);
+    Marker::new().color(colour).pattern(hatch)
 }
 
 /// Thin lines, far enough apart for a label on top.
 fn open_marker() -> Marker {
-    hatched_by(palette::OPEN, 12.0, 0.1).line(Line::new().color(palette::OPEN).width(1.0))
-}
-
-fn hatched_by(colour: &'static str, size: f64, solidity: f64) -> Marker {
-    let hatch = Hatch::new().shape(PatternShape::RightDiagonalLine).size(size).solidity(solidity);
-    Marker::new().color(colour).pattern(hatch)
+    let hatch = Hatch::new()
+        .shape(PatternShape::RightDiagonalLine)
+        .background_color(palette::OPEN_GROUND)
+        .foreground_color(palette::OPEN)
+        .size(12.0)
+        .solidity(0.1);
+    Marker::new().color(palette::OPEN_GROUND).pattern(hatch)
 }
 
 /// Horizontal bars at the numbered rows of an axis made by [`rows`]: names as positions would merge

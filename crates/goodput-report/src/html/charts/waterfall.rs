@@ -86,7 +86,8 @@ fn waterfall(levels: &[(&'static str, Exact)], boundaries: &[Boundary], losses: 
                 false => String::new(),
             };
             let name = format!("open at the {boundary} boundary: no record settles it");
-            traces.push(slice(name, open, open_marker(), text));
+            let slice = slice(name, open, open_marker(), text);
+            traces.push(slice.inside_text_font(Font::new().color("#1b1f24")));
             any_open = true;
         }
         if lost.0 > 0 {
