@@ -74,7 +74,7 @@ pub(super) const fn pattern(pattern: Pattern) -> &'static str {
         P::Suspension => "#94824a",
         P::Standby => "#e0c68c",
         P::Teardown => "#8a5a3c",
-        P::Zombie => "#6f3030",
+        P::Zombie => "#8c3f4f",
         P::Hang => "#c2185b",
         P::IdleReservation => "#f0a8a0",
         P::ReplicaColdStart => "#f4b183",
