@@ -177,6 +177,9 @@ pub struct WorkArgs {
     /// Devices of the job, when no record says.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub devices: Option<u64>,
+    /// Devices of one slice, for logs that count slices.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub devices_per_slice: Option<u64>,
     /// Device name.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,

@@ -49,6 +49,7 @@ struct ImportFile {
 struct TimelineFile {
     file: PathBuf,
     job: Option<String>,
+    devices_per_slice: Option<u64>,
     device: Option<String>,
     peak_tflops: Option<f64>,
     dtype: Option<String>,
@@ -174,6 +175,7 @@ fn take_file(
             job: timeline.job,
             work: WorkArgs {
                 devices: None,
+                devices_per_slice: timeline.devices_per_slice,
                 device: timeline.device,
                 peak_tflops: timeline.peak_tflops,
                 dtype: timeline.dtype,

@@ -99,7 +99,11 @@ impl Inputs {
         input: &TimelineInput,
         options: &TimelineOptions,
     ) -> Result<Vec<Timeline>, CliError> {
-        let options = TimelineOptions { job: input.job.clone(), ..options.clone() };
+        let options = TimelineOptions {
+            job: input.job.clone(),
+            devices_per_slice: input.work.devices_per_slice,
+            ..options.clone()
+        };
         let label = label(&input.file);
         let read = read_timeline(&label, self.next(), open(&input.file)?, &options)?;
         Ok(self.take_timelines(read, &input.work))

@@ -202,7 +202,7 @@ impl Job {
         };
         if options.devices_per_slice.is_none() {
             self.draft.note("slices_not_devices", line, "active_slices", || {
-                "the log counts slices and not devices: sizes are in slices; state the devices of one slice".to_owned()
+                "the log counts slices and not devices: sizes are in slices; state the devices of one slice with --devices-per-slice".to_owned()
             });
         }
         let devices = slices.saturating_mul(options.devices_per_slice.unwrap_or(1));
