@@ -131,3 +131,62 @@ fn slices_are_devices_once_somebody_says_how_many() {
     let stated = Case::new(&log).arg(&["--devices-per-slice", "16"]);
     stated.is(32.0 * 130.0, 32.0 * 20.0, &[("startup", 32.0 * 110.0)]);
 }
+
+#[test]
+fn a_fleets_window_inside_a_jobs_life_cuts_what_it_held_and_not_what_is_known() {
+    // Evicted at 210, again from 400; 50 steps, then from step 30 on, then silence from 600 to the release at 5000.
+    let case = Case::new(&[
+        header(json!({"devices": 8})),
+        launch(0),
+        steps(0..50, 100, 2, json!({})),
+        launch(400),
+        steps(30..80, 500, 2, json!({})),
+    ]);
+    let sacct = case.write(
+        "fleet.txt",
+        format!(
+            "JobIDRaw|State|Submit|Eligible|Start|End|AllocTRES|NNodes|NodeList|Partition\n\
+             7|PREEMPTED|{T0}|{T0}|{T0}|{}|gres/gpu=8|1|n1|train\n\
+             7|TIMEOUT|{}|{}|{}|{}|gres/gpu=8|1|n1|train\n",
+            T0 + 210,
+            T0 + 210,
+            T0 + 210,
+            T0 + 400,
+            T0 + 5000
+        ),
+    );
+    let events = case.write(
+        "events.txt",
+        format!("ClusterNodes|NodeName|Start|End|State|Reason|TRES|User\nn1||{T0}|Unknown||Registered|gres/gpu=8,node=1|\n"),
+    );
+    let within = |from: i64, to: i64| {
+        let (from, to) = ((T0 + from).to_string(), (T0 + to).to_string());
+        let report = command::json(&[
+            "account",
+            "--format",
+            "json",
+            "--sacct",
+            &path(&sacct),
+            "--events",
+            &path(&events),
+            "--timeline",
+            &case.args[0],
+            "--from",
+            &from,
+            "--to",
+            &to,
+        ]);
+        let doubtful = ["outside_held", "clocks_disagree"].iter().any(|code| warns(&report, code));
+        assert!(!doubtful, "{}", report["warnings"]);
+        let capacity = report["jobs"][0]["capacity_time"].clone();
+        let of =
+            move |value: &Value| value.as_str().map_or(0, |ns| ns.parse::<i64>().unwrap() / 8_000_000_000);
+        let lost = |word: &str| of(&capacity["runtime_losses"][format!("{word}_ns")]);
+        (of(&capacity["held_ns"]), of(&capacity["retained_ns"]), lost("preemption"), lost("hang"))
+    };
+    // Steps 25-29 are kept; 30-49 are the eviction's, and so are 200-210 and 400-500.
+    assert_eq!(within(150, 300), (60, 10, 50, 0));
+    assert_eq!(within(450, 700), (250, 100, 50, 100));
+    // The silence is a hang although the window ends soon after the last step: nothing was released.
+    assert_eq!(within(580, 900), (320, 20, 0, 300));
+}

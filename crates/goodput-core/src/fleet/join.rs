@@ -11,8 +11,8 @@ use crate::pattern::Pattern;
 use crate::program::{self, NoProgramFactor};
 use crate::records::{Attempt, FleetRecords, SourceRef, Symbol, Timeline};
 use crate::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeOptions};
-use crate::scheduling::{HeldAttempt, Jobs, SchedulingAccount};
-use crate::time::Window;
+use crate::scheduling::{HeldAttempt, HeldLives, Jobs, SchedulingAccount};
+use crate::time::Interval;
 use crate::warning::Warning;
 
 /// Records kept as evidence of a pool's unsettled held time: the largest.
@@ -41,9 +41,18 @@ pub(super) fn account_jobs(
     detailed: usize,
 ) -> Result<Inside, Unbalanced> {
     let window = scheduling.window;
-    let jobs = HeldByJob::new(records, &scheduling.held);
+    let grouped = Jobs::new(records);
+    let jobs = HeldByJob::new(records, &grouped, &scheduling.held);
     let mut warnings = Vec::new();
     let mut by_id = index_timelines(records, timelines, &mut warnings);
+    let has_timeline =
+        |attempt: &Attempt| by_id.contains_key(&attempt.key.job) || by_id.contains_key(&attempt.display_id);
+    let lives = if by_id.is_empty() {
+        HeldLives::default()
+    } else {
+        HeldLives::new(records, &grouped, has_timeline, window.to())
+    };
+    drop(grouped);
     let mut inside = Inside {
         pools: vec![Default::default(); scheduling.pools.len()],
         jobs: Vec::new(),
@@ -66,7 +75,7 @@ pub(super) fn account_jobs(
             continue;
         }
         let held = held.iter().map(|&h| h as usize).collect();
-        let job = account_job(records, scheduling, window, held, timeline, options, &mut inside)?;
+        let job = account_job(records, scheduling, &lives, held, timeline, options, &mut inside)?;
         charge_pools(records, &job, scheduling, &mut inside.pools);
         inside.jobs.push(job);
     }
@@ -119,7 +128,7 @@ struct HeldByJob {
 }
 
 impl HeldByJob {
-    fn new(records: &FleetRecords, held: &[HeldAttempt]) -> Self {
+    fn new(records: &FleetRecords, jobs: &Jobs, held: &[HeldAttempt]) -> Self {
         let place = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         // Where the parts of each attempt begin, once they stand in the order of the attempts.
         let mut begin_of = vec![0; records.attempts.len() + 1];
@@ -136,7 +145,7 @@ impl HeldByJob {
             next[part.attempt] += 1;
         }
         let (mut positions, mut begins) = (Vec::with_capacity(held.len()), vec![0]);
-        for rows in Jobs::new(records).iter() {
+        for rows in jobs.iter() {
             let first = positions.len();
             for &row in rows {
                 let row = row as usize;
@@ -238,24 +247,34 @@ fn detail_threshold(
 fn account_job(
     records: &FleetRecords,
     scheduling: &SchedulingAccount,
-    window: Window,
+    lives: &HeldLives,
     held: Vec<usize>,
     timeline: Option<&Timeline>,
     options: &RuntimeOptions,
     inside: &mut Inside,
 ) -> Result<JobAccount, Unbalanced> {
+    let window = scheduling.window;
     let total: CapacityTime = held.iter().map(|&h| held_of(records, &scheduling.held[h])).sum();
     let last = &records.attempts[scheduling.held[held.last().copied().unwrap_or(0)].attempt];
     let account = timeline.and_then(|t| {
-        let allocation = Allocation::Recorded(held_intervals(records, scheduling, &held));
+        let refused = |why: String| Warning {
+            code: "timeline_refused",
+            message: format!("job {}: {why}", records.symbols.get(last.display_id)),
+            source: Some(t.source),
+        };
+        let Some(intervals) = held_intervals(records, scheduling, lives, &held) else {
+            inside.warnings.push(refused(
+                "it holds shares of a device, of which a timeline's time cannot be a whole multiple; its held time \
+                 stays unsettled"
+                    .to_owned(),
+            ));
+            return None;
+        };
+        let allocation = Allocation::Recorded(intervals);
         match runtime::account(t, &allocation, &RuntimeOptions { window: Some(window), ..*options }) {
             Ok(account) => Some(account),
             Err(error) => {
-                inside.warnings.push(Warning {
-                    code: "timeline_refused",
-                    message: format!("job {}: {error}", records.symbols.get(last.display_id)),
-                    source: Some(t.source),
-                });
+                inside.warnings.push(refused(error.to_string()));
                 None
             }
         }
@@ -311,34 +330,40 @@ fn account_job(
     })
 }
 
-/// The job's held intervals. An attempt over several pools is one interval with all its devices.
+/// The job's held intervals over its whole life: what lies outside the window is needed to tell what ended there, and
+/// which of the log's steps were held. An attempt over several pools is one interval with all its devices. `None` when
+/// it holds shares of a device.
 fn held_intervals(
     records: &FleetRecords,
     scheduling: &SchedulingAccount,
+    lives: &HeldLives,
     held: &[usize],
-) -> Vec<HeldInterval> {
-    let mut intervals: Vec<HeldInterval> = Vec::new();
-    let mut previous = None;
-    for &h in held {
-        let part = &scheduling.held[h];
-        if let Some(last) = intervals.last_mut()
-            && previous == Some(part.attempt)
-            && last.interval == part.interval
-        {
-            last.devices += part.devices;
-            continue;
-        }
-        previous = Some(part.attempt);
-        let attempt = &records.attempts[part.attempt];
-        intervals.push(HeldInterval {
-            interval: part.interval,
-            devices: part.devices,
+) -> Option<Vec<HeldInterval>> {
+    let per_device = u64::from(records.device_unit.per_device());
+    let interval = |row: usize, interval: Interval, counted: u64| {
+        let attempt = &records.attempts[row];
+        counted.is_multiple_of(per_device).then(|| HeldInterval {
+            interval,
+            devices: counted / per_device,
             ended_by: attempt.end.map(|_| attempt.state),
             suspended_ns: attempt.suspended_ns,
             source: attempt.source,
-        });
+        })
+    };
+    let mut counted: FxHashMap<usize, u64> = FxHashMap::default();
+    for &h in held {
+        let part = &scheduling.held[h];
+        *counted.entry(part.attempt).or_default() += part.devices;
     }
-    intervals
+    let first = held.first().map_or(0, |&h| scheduling.held[h].attempt);
+    lives
+        .of(first)
+        .iter()
+        .map(|&(row, whole)| {
+            let devices = records.attempts[row].devices;
+            interval(row, whole, counted.get(&row).copied().unwrap_or(devices))
+        })
+        .collect()
 }
 
 fn add_tiers(tiers: &mut Tiers, account: &RuntimeAccount) {

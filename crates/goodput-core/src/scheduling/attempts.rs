@@ -181,6 +181,44 @@ pub fn held_intervals_of(records: &FleetRecords, job: &str, open_end: Timestamp)
     held
 }
 
+/// What the attempts of some jobs held over their whole lives, whatever the window.
+#[derive(Debug, Default)]
+pub struct HeldLives {
+    lives: Vec<Vec<(usize, Interval)>>,
+    of_row: FxHashMap<u32, usize>,
+}
+
+impl HeldLives {
+    /// The lives of the jobs with an attempt that `wanted` picks. What still runs is held up to `open_end`.
+    pub fn new(
+        records: &FleetRecords,
+        jobs: &Jobs,
+        wanted: impl Fn(&Attempt) -> bool,
+        open_end: Timestamp,
+    ) -> Self {
+        let intervals = HeldIntervals::new(records, jobs, open_end, &mut Notes::default());
+        let mut lives = Self::default();
+        for rows in jobs.iter() {
+            let attempt = |&row: &u32| (row as usize, &records.attempts[row as usize]);
+            if !rows.iter().map(attempt).any(|(_, attempt)| wanted(attempt)) {
+                continue;
+            }
+            let held = rows.iter().map(attempt).map(|(row, attempt)| (row, intervals.of(row, attempt)));
+            let mut held: Vec<_> = held.filter(|(_, interval)| !interval.is_empty()).collect();
+            held.sort_by_key(|(_, interval)| interval.start);
+            lives.of_row.extend(rows.iter().map(|&row| (row, lives.lives.len())));
+            lives.lives.push(held);
+        }
+        lives
+    }
+
+    /// The life of the job of the attempt in `row`, in time order: positions in `FleetRecords::attempts` with what
+    /// they held.
+    pub fn of(&self, row: usize) -> &[(usize, Interval)] {
+        self.of_row.get(&position(row)).map_or(&[], |&job| &self.lives[job])
+    }
+}
+
 /// While the attempt was eligible and had not started; `None` when never eligible or started at once.
 pub(super) fn waiting_interval(attempt: &Attempt, horizon: Timestamp) -> Option<Interval> {
     let eligible = attempt.eligible?;

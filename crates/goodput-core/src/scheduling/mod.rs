@@ -32,7 +32,7 @@ use crate::time::{Interval, Timestamp, Window};
 use crate::warning::Warning;
 
 pub use account::account;
-pub use attempts::{Jobs, held_intervals_of};
+pub use attempts::{HeldLives, Jobs, held_intervals_of};
 pub use fragmentation::{SharedNode, TaskClass, task_fragments, whole_node_fragments};
 
 /// Why no account can be given.
