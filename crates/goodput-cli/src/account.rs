@@ -4,7 +4,7 @@ use goodput_core::fleet::{self, FleetAccount, FleetError, FleetOptions};
 use goodput_core::records::{FleetRecords, Timeline};
 use goodput_core::runtime::RuntimeOptions;
 use goodput_core::scheduling::{Denominator, PoolSpec, SchedulingError, SchedulingOptions};
-use goodput_core::{Timestamp, Window};
+use goodput_core::{NS_PER_SECOND, Timestamp, Window};
 use goodput_records::ReadReport;
 use goodput_records::scheduler::completeness;
 use goodput_records::scheduler::slurm::{SlurmOptions, node_list};
@@ -66,13 +66,21 @@ pub fn report(
     settings.software = timelines.iter().flat_map(|t| t.software.iter().cloned()).collect();
     settings.software.sort();
     settings.software.dedup();
-    settings.stamp_resolution_ns = timelines.iter().map(|t| t.stamp_resolution_ns).max();
+    settings.stamp_resolution_ns =
+        timelines.iter().map(|t| t.stamp_resolution_ns).chain(scheduler_resolution_ns(records)).max();
     let view = AccountView::new(&account, records, read, &settings);
     let text =
         view.render(args.format.into(), output::style(args)).map_err(|e| CliError::new(e.to_string()))?;
     output::write(args, &text)?;
     let falls_short = args.strict && (read.is_degraded() || is_questioned(&account));
     Ok(if falls_short { Answer::FallsShort } else { Answer::Complete })
+}
+
+/// What the scheduler's stamps resolve: whole seconds, unless one of them is finer.
+fn scheduler_resolution_ns(records: &FleetRecords) -> Option<i64> {
+    let whole = |at: Timestamp| at.as_nanos() % NS_PER_SECOND == 0;
+    let mut stamps = records.attempts.iter().flat_map(|a| a.start.into_iter().chain(a.end));
+    (!records.attempts.is_empty() && stamps.all(whole)).then_some(NS_PER_SECOND)
 }
 
 fn is_questioned(account: &FleetAccount) -> bool {

@@ -33,7 +33,7 @@ pub fn run(args: &TimelineArgs) -> Result<Answer, CliError> {
     };
     let options = RuntimeOptions { window, ..RuntimeOptions::default() };
     let mut account = runtime::account(&timeline, &allocation, &options).map_err(|e| refused(&e))?;
-    let program = program::account(account.retained, &account.work, &timeline.ideal);
+    let program = program::account(account.retained, &account.work, &timeline.ideal, timeline.source);
     if let Err(why @ program::NoProgramFactor::AboveOne(_)) = &program.basis {
         account.warnings.push(Warning {
             code: "program_refused",

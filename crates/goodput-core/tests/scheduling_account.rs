@@ -368,6 +368,7 @@ fn a_reservation_granted_to_a_team_is_held_and_one_for_maintenance_is_out_of_ser
     fleet.reservation(20, 60, &["n2"], true);
     let account = fleet.account(0, 100);
     assert_eq!(account.fleet.idle_reserved, device_seconds(4 * 50 + 8 * 30));
+    assert_eq!(account.fleet.idle_reserved_evidence.len(), 1);
     assert_eq!(account.fleet.held, device_seconds(200 + 440));
     assert_eq!(account.fleet.out_of_service, device_seconds(8 * 40));
 

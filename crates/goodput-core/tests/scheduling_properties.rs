@@ -156,6 +156,8 @@ proptest! {
         let without = build(&jobs, &[], &[], true, false);
         let calm: Vec<_> = (0..21).flat_map(|tick| (0..NODES.len()).map(move |node| (tick, node, false, false))).collect();
         let with = build(&jobs, &[], &calm, true, false);
+        // Records that all lie outside the window are refused.
+        prop_assume!(without.try_account(0, 100).is_ok() && with.try_account(0, 100).is_ok());
         let (without, with) = (without.account(0, 100), with.account(0, 100));
         prop_assert_eq!(without.fleet.held, with.fleet.held);
         prop_assert_eq!(without.fleet.offered, with.fleet.offered);

@@ -16,7 +16,7 @@ use goodput_simulate::{Scenario, World, simulate};
 use jiff::tz::TimeZone;
 use rstest::rstest;
 
-const FLEET: &str = include_str!("../../goodput-simulate/tests/data/fleet.yaml");
+const FLEET: &str = include_str!("../../../examples/fleet.yaml");
 
 fn read(world: &World) -> FleetRecords {
     let files: BTreeMap<String, Vec<u8>> = world.files().into_iter().collect();

@@ -69,6 +69,23 @@ fn rows_with_faults_are_refused_by_line() {
 }
 
 #[test]
+fn a_first_assignment_before_the_start_is_a_partial_gang() {
+    let map = "
+time: epoch_seconds
+jobs: {job: id, submit: submitted, assigned: bound, start: began, end: ended, devices: gpus}
+";
+    let table = "id,submitted,bound,began,ended,gpus\n1,0,20,50,100,8\n2,0,,50,100,8\n3,0,60,50,100,8\n";
+    let (records, report) = read(map, "jobs.csv", table.as_bytes()).unwrap();
+    let assigned: Vec<_> = records.attempts.iter().map(|a| a.assigned).collect();
+    assert_eq!(assigned, [Some(Timestamp::from_seconds(20)), None]);
+    assert_eq!(
+        (report.used, report.refused),
+        (2, 1),
+        "a gang is not complete before its first device is bound"
+    );
+}
+
+#[test]
 fn a_table_without_the_columns_of_the_map_is_refused() {
     let error = read(JOBS, "jobs.csv", b"id,submit\n1,2\n").unwrap_err();
     assert!(error.to_string().contains("submitted"), "{error}");

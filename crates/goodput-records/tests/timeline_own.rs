@@ -20,7 +20,7 @@ const ALL: &str = r#"{"goodput_timeline":1,"job":"4711","devices":512,"device":"
 {"event":"restore","step":99,"at":1767225649.5}
 {"step":100,"start":1767225650.0,"end":"2026-01-01T00:01:32Z","input_wait_s":0.25,"tokens":4194304,"model_flops":"340282366920938463463374607431768211455"}
 {"step":101,"count":3,"start":1767225692.000000001,"end":1767225698.0}
-{"rank":3,"host":"n1","step":101,"duration_s":2.01,"input_wait_s":0.02}
+{"rank":3,"host":"n1","device":3,"step":101,"duration_s":2.01,"input_wait_s":0.02}
 {"event":"save","step":103,"at":1767225698.0}
 {"event":"phase","phase":"checkpoint_pause","start":1767225698.0,"end":1767225699.5}
 {"event":"commit","step":103,"at":1767225701.25}
@@ -106,7 +106,7 @@ fn the_writer_writes_what_the_reader_reads() {
         let events: Vec<_> =
             t.events.iter().map(|e| (kind(e.kind), name(e.kind), e.interval, e.open)).collect();
         let ranks: Vec<_> =
-            t.ranks.iter().map(|r| (r.rank, r.step, r.duration_ns, r.input_wait_ns)).collect();
+            t.ranks.iter().map(|r| (r.rank, r.device, r.step, r.duration_ns, r.input_wait_ns)).collect();
         let header =
             (t.job.clone(), t.devices, t.commits, t.planned_steps, t.ideal.clone(), t.software.clone());
         (steps, events, ranks, t.work.clone(), header)

@@ -199,6 +199,33 @@ pub(crate) fn price_basis(cost: &CostView) -> String {
     )
 }
 
+/// What one point of each factor adds to the product, and what the job product means.
+pub(crate) fn worth_of_a_point(ledger: &LedgerView) -> Vec<String> {
+    let values = &ledger.marginal_values;
+    let named = [("scheduling", values.scheduling), ("runtime", values.runtime), ("program", values.program)];
+    let points: Vec<_> =
+        named.iter().filter_map(|(name, value)| Some(format!("{name} {:.3}", (*value)?))).collect();
+    let mut lines = Vec::new();
+    let product = if values.scheduling.is_some() { "MPG" } else { "the job product" };
+    if !points.is_empty() {
+        lines.push(format!("One point of a factor adds to {product}, in points: {}.", points.join(", ")));
+    }
+    if let (true, Some(job_product)) = (ledger.capacity_time.offered_ns.is_some(), ledger.factors.job_product)
+    {
+        lines.push(format!(
+            "Job product (runtime x program) {}: a bill over held hours charges {:.2} for each useful one{}.",
+            factor(Some(job_product)),
+            job_product.recip(),
+            ledger
+                .factors
+                .mpg
+                .map(|mpg| format!("; of offered hours it takes {:.2}", mpg.recip()))
+                .unwrap_or_default()
+        ));
+    }
+    lines
+}
+
 /// The orchestrator's tiers: evidence beside the factors.
 pub(crate) fn tiers(view: &AccountView) -> String {
     let tiers = &view.tiers;
@@ -261,18 +288,38 @@ pub(crate) fn steps(view: &TimelineView) -> Vec<String> {
     }
     let m = &view.measured;
     lines.push(format!(
-        "{}, {}, {}, {}",
+        "{}, {}, {}, {}, {}",
         counted(m.launches, "cold start"),
         counted(m.failures, "failure"),
         counted(m.preemptions, "preemption"),
+        counted(m.commits, if view.commits == "recorded" { "commit" } else { "save" }),
         counted(m.pauses, "checkpoint pause")
     ));
+    if m.logging_ns.0 > 0 {
+        lines.push(format!(
+            "logging itself took {}, inside whatever else went on",
+            duration(m.logging_ns.as_i64())
+        ));
+    }
     if let Some(ranks) = &view.ranks {
         lines.push(format!(
-            "{}: slowest is rank {} on {} with a median of {}; the ranks' medians have the median {}",
+            "{}: step time p50 {}, p90 {}, p99 {}; input wait p50 {}, p99 {}",
             counted(ranks.ranks, "rank"),
+            duration(ranks.all.p50_ns.as_i64()),
+            duration(ranks.all.p90_ns.as_i64()),
+            duration(ranks.all.p99_ns.as_i64()),
+            duration(ranks.input_wait.p50_ns.as_i64()),
+            duration(ranks.input_wait.p99_ns.as_i64()),
+        ));
+        let on = match (ranks.slowest_host.as_str(), ranks.slowest_device) {
+            ("", None) => String::new(),
+            ("", Some(device)) => format!(" (device {device})"),
+            (host, None) => format!(" on {host}"),
+            (host, Some(device)) => format!(" on {host}, device {device},"),
+        };
+        lines.push(format!(
+            "slowest is rank {}{on} with a median of {}; the ranks' medians have the median {}",
             ranks.slowest_rank,
-            ranks.slowest_host,
             duration(ranks.slowest_p50_ns.as_i64()),
             duration(ranks.typical_p50_ns.as_i64())
         ));

@@ -205,7 +205,7 @@ fn the_demo_is_accounted_exactly() {
 
 #[test]
 fn a_fleet_with_everything_is_accounted_exactly() {
-    let scenario = Scenario::from_yaml(include_str!("data/fleet.yaml")).unwrap();
+    let scenario = Scenario::from_yaml(include_str!("../../../examples/fleet.yaml")).unwrap();
     let differences = differences(&scenario, |_| true);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const NS: i128 = 1_000_000_000;
 
 fn fleet() -> Scenario {
-    Scenario::from_yaml(include_str!("data/fleet.yaml")).unwrap()
+    Scenario::from_yaml(include_str!("../../../examples/fleet.yaml")).unwrap()
 }
 
 /// Every boundary's losses sum to its gap, in integers, and lives tile their allocations.
@@ -106,7 +106,7 @@ fn a_scenario_survives_being_written_as_yaml() {
 
 #[test]
 fn errors_name_line_and_field() {
-    let text = include_str!("data/fleet.yaml");
+    let text = include_str!("../../../examples/fleet.yaml");
     let message = |text: String| Scenario::from_yaml(&text).unwrap_err().to_string();
     let unknown = message(text.replace("snapshot_every", "snapshot_evry"));
     assert!(unknown.contains("line 6") && unknown.contains("snapshot_evry"), "{unknown}");
@@ -136,5 +136,34 @@ proptest! {
         let world = simulate(&scenario);
         adds_up(&world);
         fits_the_nodes(&world);
+    }
+}
+
+/// docs/simulate.md has a row for every field of a scenario, and no row for a field that does not exist.
+#[test]
+fn the_page_has_every_field() {
+    let page = include_str!("../../../docs/simulate.md");
+    let scenario = serde_json::to_value(fleet()).unwrap();
+    let fields =
+        |value: &serde_json::Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    let sections = [
+        ("## The scenario", fields(&scenario)),
+        ("### `pools`", fields(&scenario["pools"][0])),
+        ("### `policy`", fields(&scenario["policy"])),
+        ("### `outages`", fields(&scenario["outages"][0])),
+        ("### `reservations`", fields(&scenario["reservations"][0])),
+        ("### `jobs`", fields(&scenario["jobs"][0])),
+        ("### `program`", fields(&scenario["jobs"][0]["program"])),
+    ];
+    for (heading, mut expected) in sections {
+        let (_, after) = page.split_once(&format!("\n{heading}\n")).expect(heading);
+        let section = after.split("\n#").next().unwrap_or_default();
+        let mut rows: Vec<String> = section
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
+            .collect();
+        rows.sort();
+        expected.sort();
+        assert_eq!(rows, expected, "{heading}");
     }
 }

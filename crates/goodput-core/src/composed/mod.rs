@@ -103,22 +103,23 @@ pub struct RuntimeInputs {
 }
 
 impl RuntimeInputs {
-    /// The inputs as one job's own account measured them. The interval is held time over pauses, so
-    /// only the rework term predicts anything; the others restate what was measured, and the
-    /// [`Residual`] shows what the model does not know. A job without a failure gets no MTBF: a
-    /// window that saw none cannot estimate it.
+    /// The inputs as one job's own account measured them. The interval is held time over checkpoints
+    /// (over pauses where the log names no checkpoint), so only the rework term predicts anything; the
+    /// others restate what was measured, and the [`Residual`] shows what the model does not know. A job
+    /// without a failure gets no MTBF: a window that saw none cannot estimate it.
     pub fn from_measured(measured: &Measured) -> Self {
         let seconds = |ns: i64| ns as f64 / 1e9;
         let each = |ns: i64, count: u64| if count == 0 { 0.0 } else { seconds(ns) / count as f64 };
         let held_s = seconds(measured.held_ns);
         let interval = |count: u64| (count > 0).then(|| held_s / count as f64);
+        let checkpoints = if measured.commits > 0 { measured.commits } else { measured.pauses };
         Self {
             held_s,
             launches: measured.launches,
             startup_s: each(measured.startup_ns, measured.launches),
             input_wait_share: if held_s > 0.0 { seconds(measured.input_wait_ns) / held_s } else { 0.0 },
-            checkpoint_write_s: each(measured.pause_ns, measured.pauses),
-            cadence: interval(measured.pauses)
+            checkpoint_write_s: each(measured.pause_ns, checkpoints),
+            cadence: interval(checkpoints)
                 .map_or(Cadence::Unknown, |interval_s| Cadence::Every { interval_s }),
             mtbf_s: interval(measured.failures),
             recovery_s: each(measured.recovery_ns, measured.failures),
@@ -420,6 +421,7 @@ mod tests {
             input_wait_ns: 10_000_000_000,
             pauses: 50,
             pause_ns: 5_000_000_000,
+            commits: 0,
             rework_ns: 25_000_000_000,
             logging_ns: 0,
         };
@@ -428,6 +430,27 @@ mod tests {
         for ((pattern, term), expected) in loss.terms().into_iter().zip(expected) {
             assert!((term - expected).abs() < 1e-12, "{}: {term}", pattern.key());
         }
+    }
+
+    #[test]
+    fn a_job_that_never_pauses_to_save_still_has_a_cadence() {
+        let asynchronous = Measured {
+            held_ns: 1_000_000_000_000,
+            failures: 2,
+            commits: 50,
+            rework_ns: 25_000_000_000,
+            ..Measured::default()
+        };
+        let loss = RuntimeInputs::from_measured(&asynchronous).loss().unwrap();
+        assert_eq!(loss.checkpoint_interval_s, Some(20.0));
+        // Two failures lose half of 20 s each.
+        assert!((loss.rework - 0.020).abs() < 1e-12);
+        assert_eq!(loss.checkpoint_write, 0.0);
+        // Pauses and commits need not come in pairs: the pause term restates what was measured all the same.
+        let mixed = Measured { pauses: 40, pause_ns: 5_000_000_000, ..asynchronous };
+        let loss = RuntimeInputs::from_measured(&mixed).loss().unwrap();
+        assert!((loss.checkpoint_write - 0.005).abs() < 1e-12);
+        assert_eq!(loss.checkpoint_interval_s, Some(20.0));
     }
 
     #[test]

@@ -84,7 +84,11 @@ pub(super) fn account_jobs(
         losses.push(unsettled.into_loss());
     }
     for (pool, (levels, losses)) in scheduling.pools.iter().zip(&mut inside.pools) {
-        losses.push(Loss::new(Pattern::IdleReservation, pool.idle_reserved));
+        losses.push(Loss {
+            pattern: Pattern::IdleReservation,
+            amount: pool.idle_reserved,
+            evidence: pool.idle_reserved_evidence.clone(),
+        });
         // Shares of a device are rounded attempt by attempt; the pool's own sum is exact.
         let rest = pool.held - levels.held - pool.idle_reserved;
         losses.push(Loss::new(Pattern::RuntimeUnsettled, rest));
@@ -294,7 +298,7 @@ fn account_job(
                 });
             }
             levels.retained = account.retained;
-            let program = program::account(account.retained, &account.work, &timeline.ideal);
+            let program = program::account(account.retained, &account.work, &timeline.ideal, timeline.source);
             levels.ideal = program.ideal;
             losses.extend(program.losses);
             if let Err(why @ NoProgramFactor::AboveOne(_)) = &program.basis {

@@ -11,7 +11,7 @@ use crate::fleet::ProgramBasis;
 use crate::ledger::Loss;
 use crate::pattern::Pattern;
 use crate::range::{OutOfRange, positive};
-use crate::records::TimelineWork;
+use crate::records::{SourceRef, TimelineWork};
 use crate::runtime::RetainedWork;
 
 /// The capacity-time that `model_flops` take at the dense peak of one device: `FLOPs / peak`, in
@@ -101,35 +101,42 @@ pub struct ProgramAccount {
     pub basis: Result<ProgramBasis, NoProgramFactor>,
 }
 
-/// Accounts the program boundary of a job from the work of its retained steps.
+/// Accounts the program boundary of a job from the work of its retained steps. `log` is where they are recorded: the
+/// evidence of the losses.
 ///
 /// ```
 /// use goodput_core::program;
-/// use goodput_core::records::TimelineWork;
+/// use goodput_core::records::{SourceRef, TimelineWork};
 /// use goodput_core::runtime::RetainedWork;
 /// use goodput_core::{CapacityTime, Pattern};
 /// // 100 steps of 14.9 PFLOP on 128 devices, 245 ms each.
 /// let retained = CapacityTime::of(128, 24_500_000_000);
 /// let work = RetainedWork { tokens: 0, model_flops: 1_490_000_000_000_000_000, covered: retained };
 /// let stated = TimelineWork { peak_flops_per_second: Some(989e12), ..TimelineWork::default() };
-/// let account = program::account(retained, &work, &stated);
+/// let account = program::account(retained, &work, &stated, SourceRef::default());
 /// assert!((account.basis?.mfu - 0.4804).abs() < 1e-4);
 /// assert_eq!(account.losses[0].pattern, Pattern::TermUnsettled);
 /// # Ok::<(), program::NoProgramFactor>(())
 /// ```
-pub fn account(retained: CapacityTime, work: &RetainedWork, stated: &TimelineWork) -> ProgramAccount {
+pub fn account(
+    retained: CapacityTime,
+    work: &RetainedWork,
+    stated: &TimelineWork,
+    log: SourceRef,
+) -> ProgramAccount {
+    let loss = |pattern, amount| Loss { pattern, amount, evidence: vec![log] };
     match settle(retained, work, stated) {
         Ok((ideal, basis)) => ProgramAccount {
             ideal,
             losses: vec![
-                Loss::new(Pattern::TermUnsettled, work.covered - ideal),
-                Loss::new(Pattern::ProgramUnsettled, retained - work.covered),
+                loss(Pattern::TermUnsettled, work.covered - ideal),
+                loss(Pattern::ProgramUnsettled, retained - work.covered),
             ],
             basis: Ok(basis),
         },
         Err(why) => ProgramAccount {
             ideal: CapacityTime::ZERO,
-            losses: vec![Loss::new(Pattern::ProgramUnsettled, retained)],
+            losses: vec![loss(Pattern::ProgramUnsettled, retained)],
             basis: Err(why),
         },
     }
@@ -184,6 +191,13 @@ mod tests {
         TimelineWork { peak_flops_per_second: Some(peak), ..TimelineWork::default() }
     }
 
+    const LOG: SourceRef = SourceRef { file: crate::records::FileId(3), line: 1 };
+
+    /// A loss with the log as its evidence.
+    fn loss(pattern: Pattern, amount: i128) -> Loss {
+        Loss { pattern, amount: ns(amount), evidence: vec![LOG] }
+    }
+
     #[test]
     fn half_a_nanosecond_rounds_up() {
         assert_eq!(ideal_time(1, 2e9).unwrap(), ns(1));
@@ -201,12 +215,9 @@ mod tests {
     #[test]
     fn steps_without_work_stay_unsettled() {
         let work = RetainedWork { tokens: 0, model_flops: 30, covered: ns(60) };
-        let account = account(ns(100), &work, &stated(1e9));
+        let account = account(ns(100), &work, &stated(1e9), LOG);
         assert_eq!(account.ideal, ns(30));
-        assert_eq!(
-            account.losses,
-            [Loss::new(Pattern::TermUnsettled, ns(30)), Loss::new(Pattern::ProgramUnsettled, ns(40))]
-        );
+        assert_eq!(account.losses, [loss(Pattern::TermUnsettled, 30), loss(Pattern::ProgramUnsettled, 40)]);
         let basis = account.basis.unwrap();
         assert_eq!((basis.mfu, basis.coverage, basis.device.as_str()), (0.5, 0.6, "not stated"));
     }
@@ -215,22 +226,22 @@ mod tests {
     fn tokens_do_with_flops_per_token() {
         let work = RetainedWork { tokens: 10, model_flops: 0, covered: ns(100) };
         let with = TimelineWork { model_flops_per_token: Some(4.0), ..stated(1e9) };
-        assert_eq!(account(ns(100), &work, &with).ideal, ns(40));
-        assert_eq!(account(ns(100), &work, &stated(1e9)).basis, Err(NoProgramFactor::NoWork));
+        assert_eq!(account(ns(100), &work, &with, LOG).ideal, ns(40));
+        assert_eq!(account(ns(100), &work, &stated(1e9), LOG).basis, Err(NoProgramFactor::NoWork));
     }
 
     #[test]
     fn no_device_is_no_default_device() {
         let work = RetainedWork { tokens: 0, model_flops: 30, covered: ns(60) };
-        let account = account(ns(60), &work, &TimelineWork::default());
+        let account = account(ns(60), &work, &TimelineWork::default(), LOG);
         assert!(matches!(account.basis, Err(NoProgramFactor::NoPeak { .. })));
-        assert_eq!(account.losses, [Loss::new(Pattern::ProgramUnsettled, ns(60))]);
+        assert_eq!(account.losses, [loss(Pattern::ProgramUnsettled, 60)]);
     }
 
     #[test]
     fn more_than_the_peak_is_refused_with_causes() {
         let work = RetainedWork { tokens: 0, model_flops: 200, covered: ns(100) };
-        let account = account(ns(100), &work, &stated(1e9));
+        let account = account(ns(100), &work, &stated(1e9), LOG);
         let why = account.basis.unwrap_err().to_string();
         assert!(why.contains("2.000") && why.contains("one device"), "{why}");
         assert_eq!(account.ideal, CapacityTime::ZERO);
@@ -240,7 +251,7 @@ mod tests {
         #[test]
         fn the_parts_sum_to_retained(retained in 1i128..1_000_000, covered in 0i128..1_000_000, flops in 0u128..1_000_000) {
             let work = RetainedWork { tokens: 0, model_flops: flops, covered: ns(covered) };
-            let account = account(ns(retained), &work, &stated(1e9));
+            let account = account(ns(retained), &work, &stated(1e9), LOG);
             let lost: CapacityTime = account.losses.iter().map(|l| l.amount).sum();
             prop_assert_eq!(lost + account.ideal, ns(retained));
             prop_assert!(account.losses.iter().all(|l| l.amount >= CapacityTime::ZERO));

@@ -162,6 +162,8 @@ pub struct RankSample {
     pub rank: u32,
     /// Host name.
     pub host: Symbol,
+    /// Index of its device on the host, when the log says so.
+    pub device: Option<u32>,
     /// Duration in nanoseconds.
     pub duration_ns: i64,
     /// Input wait inside it, in nanoseconds.

@@ -153,12 +153,16 @@ pub struct StepTimes {
 pub struct RankTimes {
     /// Over all ranks and steps.
     pub all: StepTimes,
+    /// Input waits over all ranks and steps.
+    pub input_wait: StepTimes,
     /// Ranks seen.
     pub ranks: u64,
     /// The rank with the largest median, its host, and that median.
     pub slowest_rank: u32,
     /// Host of the slowest rank.
     pub slowest_host: String,
+    /// Its device on that host, when the log says so.
+    pub slowest_device: Option<u32>,
     /// Its median in nanoseconds.
     pub slowest_p50_ns: i64,
     /// Median of the ranks' medians in nanoseconds.
@@ -188,6 +192,8 @@ pub struct Measured {
     pub pauses: u64,
     /// Their total time in nanoseconds.
     pub pause_ns: i64,
+    /// Checkpoints: commits, or saves where the log does not record commits.
+    pub commits: u64,
     /// Rework in nanoseconds.
     pub rework_ns: i64,
     /// Time that logging itself cost, in nanoseconds, when the log gives it.

@@ -36,8 +36,8 @@ use log_order::LogOrder;
 use crate::capacity::CapacityTime;
 use crate::ledger::Loss;
 use crate::pattern::Pattern;
-use crate::records::{Phase, Timeline};
-use crate::time::Window;
+use crate::records::{Commits, Event, EventKind, Phase, Timeline};
+use crate::time::{Interval, Window};
 
 /// Accounts the runtime goodput of one job.
 ///
@@ -136,7 +136,7 @@ pub fn account(
         step_times: laid_out.step_times,
         queue_wait_ns: held::queue_wait_ns(&held, window),
         commits: timeline.commits,
-        measured: measured(&laid_out, &executions, &clock, window),
+        measured: measured(timeline, &laid_out, &executions, &clock, window),
         work: laid_out.work,
         ranks: RankTimes::of(&timeline.ranks, &timeline.symbols),
         lanes: laid_out.lanes,
@@ -152,7 +152,13 @@ fn begins_mid_run(timeline: &Timeline, executions: &Executions) -> bool {
 }
 
 /// The inputs of the composed model, as measured inside the window.
-fn measured(laid_out: &LaidOut, executions: &Executions, clock: &HeldClock, window: Window) -> Measured {
+fn measured(
+    timeline: &Timeline,
+    laid_out: &LaidOut,
+    executions: &Executions,
+    clock: &HeldClock,
+    window: Window,
+) -> Measured {
     let time_ns = |pattern| laid_out.tally.time_ns(Use::Lost(pattern));
     let inside = window.interval();
     let struck = |cause: Cause| {
@@ -178,7 +184,23 @@ fn measured(laid_out: &LaidOut, executions: &Executions, clock: &HeldClock, wind
         input_wait_ns: time_ns(Pattern::InputWait),
         pauses: pauses as u64,
         pause_ns: time_ns(Pattern::CheckpointPause),
+        commits: checkpoints(timeline, inside),
         rework_ns: time_ns(Pattern::Rework),
         logging_ns: executions.logging.iter().map(|&cost| window.clip(cost).duration_ns()).sum(),
     }
+}
+
+/// Checkpoints that were committed inside `window`; where the log records no commits, saves that began. What several
+/// processes log of one checkpoint counts once.
+fn checkpoints(timeline: &Timeline, window: Interval) -> u64 {
+    let recorded = timeline.commits == Commits::Recorded;
+    let of = |event: &Event| match event.kind {
+        EventKind::Committed { step } if recorded => Some(step),
+        EventKind::SaveStarted { step } if !recorded => Some(step),
+        _ => None,
+    };
+    let inside = timeline.events.iter().filter(|e| window.contains(e.interval.start));
+    let mut steps: Vec<u64> = inside.filter_map(of).collect();
+    steps.dedup();
+    steps.len() as u64
 }

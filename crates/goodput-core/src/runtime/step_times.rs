@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::account::{RankTimes, StepTimes};
-use crate::records::{RankSample, Symbol, Symbols};
+use crate::records::{RankSample, Symbols};
 
 impl StepTimes {
     /// Exact percentiles (nearest rank) of `durations_ns`, which it reorders.
@@ -35,25 +35,30 @@ impl StepTimes {
 impl RankTimes {
     /// Per-rank times; `None` when no rank logged.
     pub(super) fn of(samples: &[RankSample], symbols: &Symbols) -> Option<Self> {
-        let mut by_rank: FxHashMap<u32, (Symbol, Vec<i64>)> = FxHashMap::default();
+        // Where a rank last ran, and its durations.
+        let mut by_rank: FxHashMap<u32, (&RankSample, Vec<i64>)> = FxHashMap::default();
         for sample in samples {
-            let rank = by_rank.entry(sample.rank).or_default();
-            rank.0 = sample.host;
+            let rank = by_rank.entry(sample.rank).or_insert((sample, Vec::new()));
+            rank.0 = sample;
             rank.1.push(sample.duration_ns);
         }
-        let mut medians: Vec<(i64, u32, Symbol)> = by_rank
-            .iter_mut()
-            .map(|(&rank, (host, durations))| (StepTimes::of(durations).p50_ns, rank, *host))
+        let mut medians: Vec<(i64, &RankSample)> = by_rank
+            .values_mut()
+            .map(|(sample, durations)| (StepTimes::of(durations).p50_ns, *sample))
             .collect();
         // Of equally slow ranks the lowest is named.
-        medians.sort_unstable_by_key(|&(p50_ns, rank, _)| (p50_ns, std::cmp::Reverse(rank)));
-        let &(slowest_p50_ns, slowest_rank, host) = medians.last()?;
-        let mut all: Vec<i64> = samples.iter().map(|s| s.duration_ns).collect();
+        medians.sort_unstable_by_key(|&(p50_ns, sample)| (p50_ns, std::cmp::Reverse(sample.rank)));
+        let &(slowest_p50_ns, slowest) = medians.last()?;
+        let over_all = |figure: fn(&RankSample) -> i64| {
+            StepTimes::of(&mut samples.iter().map(figure).collect::<Vec<i64>>())
+        };
         Some(Self {
-            all: StepTimes::of(&mut all),
+            all: over_all(|s| s.duration_ns),
+            input_wait: over_all(|s| s.input_wait_ns),
             ranks: medians.len() as u64,
-            slowest_rank,
-            slowest_host: symbols.get(host).to_owned(),
+            slowest_rank: slowest.rank,
+            slowest_host: symbols.get(slowest.host).to_owned(),
+            slowest_device: slowest.device,
             slowest_p50_ns,
             typical_p50_ns: medians[(medians.len() - 1) / 2].0,
         })
@@ -83,8 +88,9 @@ mod tests {
             step,
             rank,
             host: hosts[rank as usize % 2],
+            device: Some(rank / 2),
             duration_ns,
-            input_wait_ns: 0,
+            input_wait_ns: i64::from(rank),
         };
         let samples: Vec<_> = (0..5)
             .flat_map(|step| (0..4).map(move |rank| (step, rank)))
@@ -93,5 +99,6 @@ mod tests {
         let times = RankTimes::of(&samples, &symbols).unwrap();
         assert_eq!((times.slowest_rank, times.slowest_host.as_str(), times.slowest_p50_ns), (3, "n1", 120));
         assert_eq!((times.typical_p50_ns, times.ranks, times.all.count), (100, 4, 20));
+        assert_eq!((times.slowest_device, times.input_wait.p50_ns, times.input_wait.max_ns), (Some(1), 1, 3));
     }
 }

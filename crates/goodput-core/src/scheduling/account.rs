@@ -88,6 +88,9 @@ pub fn account(
         for loss in &mut pool.losses {
             loss.evidence = evidence.of(loss.pattern);
         }
+        if !pool.idle_reserved.is_zero() {
+            pool.idle_reserved_evidence = evidence.of(Pattern::IdleReservation);
+        }
     }
     let grouping = Grouping { records, jobs: &jobs, window, horizon, placement: &placement, partly_held };
     let cohorts = grouping.cohorts(cohorts, &mut notes);
@@ -193,6 +196,7 @@ impl View<'_> {
             offered,
             held,
             idle_reserved: self.amount(totals.idle_reserved),
+            idle_reserved_evidence: Vec::new(),
             losses,
             diagnostics: self.diagnostics(),
             series: series.into_points(self.unit as f64),

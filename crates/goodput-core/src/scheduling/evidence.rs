@@ -25,6 +25,13 @@ impl Largest {
         self.0.truncate(KEPT);
     }
 
+    /// As [`Self::add`], for one record that is met once a node.
+    fn add_once(&mut self, amount: i128, source: SourceRef) {
+        if self.0.iter().all(|&(_, known)| known != source) {
+            self.add(amount, source);
+        }
+    }
+
     fn extend(&mut self, other: &Self) {
         other.0.iter().for_each(|&(amount, source)| self.add(amount, source));
     }
@@ -41,6 +48,7 @@ pub(super) struct PoolEvidence {
     by_role: [Largest; Role::COUNT],
     outages: Largest,
     partial: Largest,
+    granted: Largest,
 }
 
 impl PoolEvidence {
@@ -57,9 +65,11 @@ impl PoolEvidence {
             Pattern::TooFewFree => roles(&[Role::TooBig]),
             Pattern::GangReservation => roles(&[Role::TooBig, Role::Misshapen]),
             Pattern::SchedulerDelay => roles(&[Role::Fits]),
+            Pattern::CapabilityMismatch => roles(&Role::ALL),
             Pattern::UnheldUnsettled => roles(&[Role::Fits, Role::Unknown]),
             Pattern::PartialGangHold => self.partial.sources(),
             Pattern::OutOfService => self.outages.sources(),
+            Pattern::IdleReservation => self.granted.sources(),
             _ => Vec::new(),
         }
     }
@@ -68,6 +78,7 @@ impl PoolEvidence {
         self.limited.extend(&other.limited);
         self.outages.extend(&other.outages);
         self.partial.extend(&other.partial);
+        self.granted.extend(&other.granted);
         for (mine, theirs) in self.by_role.iter_mut().zip(&other.by_role) {
             mine.extend(theirs);
         }
@@ -129,6 +140,13 @@ pub(super) fn evidence(
             let interval = Interval::new(outage.start, outage.end.unwrap_or(window.to()));
             let amount = amount(u64::from(node.devices), interval);
             pools[node.pool as usize].outages.add(amount, outage.source);
+        }
+    }
+    for grant in records.reservations.iter().filter(|reservation| !reservation.maintenance) {
+        for node in records.node_set(grant.nodes).iter().filter_map(|&node| layout.node(node)) {
+            let node = layout.nodes[node as usize];
+            let amount = amount(u64::from(node.devices), Interval::new(grant.start, grant.end));
+            pools[node.pool as usize].granted.add_once(amount, grant.source);
         }
     }
     for hold in &records.partial_holds {

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 use crate::capacity::CapacityTime;
 use crate::ledger::Loss;
-use crate::records::{JobState, Symbol};
+use crate::records::{JobState, SourceRef, Symbol};
 use crate::time::{Interval, Timestamp, Window};
 use crate::warning::Warning;
 
@@ -175,6 +175,8 @@ pub struct PoolAccount {
     /// Of `held`, what reservations hold and no job uses: a runtime loss of no attempt
     /// ([`Pattern::IdleReservation`](crate::Pattern::IdleReservation)).
     pub idle_reserved: CapacityTime,
+    /// The reservations behind it, the largest few.
+    pub idle_reserved_evidence: Vec<SourceRef>,
     /// Unheld capacity-time, each part charged once; sums to `offered - held`.
     pub losses: Vec<Loss>,
     /// Beside the charge, never part of it.

@@ -153,6 +153,7 @@ fn levers(view: &AccountView) -> Section {
         "Levers, the largest gain first".to_owned(),
         table::levers(&view.levers, currency, Detail::Full),
     ));
+    blocks.push(Block::Notes(words::worth_of_a_point(&view.ledger)));
     Section {
         id: "levers",
         title: "Which lever returns the most",

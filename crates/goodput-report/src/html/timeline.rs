@@ -23,7 +23,10 @@ pub(super) fn page(view: &TimelineView) -> Page {
             title: "The composed first-order model beside what was measured",
             intro: "Each owner's own formula as a share of held time. What the model does not predict is the residual."
                 .to_owned(),
-            blocks: vec![Block::Table("Modelled and measured shares of held time".to_owned(), table::composed(model))],
+            blocks: std::iter::once(("Modelled and measured shares of held time", table::composed(model)))
+                .chain((!model.size_curve.is_empty()).then(|| ("The model against job size", table::size_curve(model))))
+                .map(|(title, table)| Block::Table(title.to_owned(), table))
+                .collect(),
         });
     }
     sections.push(read_section(&view.read_report));
@@ -107,6 +110,7 @@ fn levers(view: &TimelineView) -> Section {
     blocks.extend(words::withheld(&view.levers).map(|note| Block::Notes(vec![note])));
     let table = table::levers(&view.levers, None, Detail::Full);
     blocks.push(Block::Table("Levers, the largest gain first".to_owned(), table));
+    blocks.push(Block::Notes(words::worth_of_a_point(&view.ledger)));
     Section {
         id: "levers",
         title: "Which lever returns the most",

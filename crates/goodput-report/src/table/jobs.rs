@@ -4,11 +4,17 @@ use super::Column::{Number, Text};
 use super::{Cell, Detail, Table};
 use crate::name::cut;
 use crate::number::{count, counted, device_hours, duration, factor, percent};
-use crate::view::{ComposedView, JobView, OmittedJobsView};
+use crate::view::{ComposedView, JobView, OmittedJobsView, SizePointView};
 
 /// The jobs that lose the most inside their allocations.
 pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) -> Table {
     let full = detail == Detail::Full;
+    let mut worst: Vec<_> = jobs.iter().collect();
+    worst.sort_by_key(|job| std::cmp::Reverse(job.lost()));
+    worst.truncate(detail.rows());
+    // Columns that no job listed has a figure for are left out.
+    let settled = worst.iter().any(|job| job.as_if_pool_product.is_some());
+    let planned = worst.iter().any(|job| plan(job).is_some());
     let mut columns = vec![Text("job"), Text("name")];
     if full {
         columns.extend([Text("user"), Text("pool"), Text("state")]);
@@ -20,8 +26,16 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
         Number("R"),
         Number("P"),
     ]);
+    if settled {
+        columns.push(Number(if full { "as-if MPG" } else { "as-if" }));
+    }
+    match (planned, full) {
+        (true, true) => columns.extend([Number("steps kept"), Number("planned")]),
+        (true, false) => columns.push(Number("of plan")),
+        (false, _) => {}
+    }
     if full {
-        columns.extend([Number("as-if MPG"), Number("waited")]);
+        columns.push(Number("waited"));
     }
     columns.extend([Text(if full { "largest loss, of held" } else { "largest loss" }), Text("open next")]);
     let row = |job: &&JobView| {
@@ -38,11 +52,21 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
             factor(f.runtime).into(),
             factor(f.program).into(),
         ]);
+        if settled {
+            row.push(factor(job.as_if_pool_product).into());
+        }
+        match (planned, full) {
+            (true, true) => row.extend([
+                super::or_unknown(job.steps, |s| count(s.retained)).into(),
+                super::or_unknown(plan(job), |(_, planned)| count(planned)).into(),
+            ]),
+            (true, false) => {
+                row.push(percent(plan(job).map(|(kept, planned)| kept as f64 / planned as f64)).into());
+            }
+            (false, _) => {}
+        }
         if full {
-            row.extend([
-                factor(job.as_if_pool_product).into(),
-                super::or_unknown(job.waits.total_ns, |ns| duration(ns.as_i64())).into(),
-            ]);
+            row.push(super::or_unknown(job.waits.total_ns, |ns| duration(ns.as_i64())).into());
         }
         row.push(job.losses.first().map_or_else(Cell::default, |l| {
             let share = if full { format!(" {}", percent(l.share)) } else { String::new() };
@@ -54,9 +78,6 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
         });
         row
     };
-    let mut worst: Vec<_> = jobs.iter().collect();
-    worst.sort_by_key(|job| std::cmp::Reverse(job.lost()));
-    worst.truncate(detail.rows());
     let all = jobs.len() as u64 + omitted.count;
     let mut notes = Vec::new();
     if all > worst.len() as u64 {
@@ -67,6 +88,8 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
         reasons.sort_unstable();
         reasons.dedup();
         notes.extend(reasons.into_iter().map(|why| format!("Open next: {why}.")));
+    }
+    if settled {
         notes.push(
             "As-if MPG is the job's R and P with its pool's scheduling goodput: what the pool would make if every \
              job ran like this one."
@@ -74,6 +97,12 @@ pub(crate) fn jobs(jobs: &[JobView], omitted: &OmittedJobsView, detail: Detail) 
         );
     }
     Table { columns, rows: worst.iter().map(row).collect(), notes }
+}
+
+/// Retained and planned steps, when there is a plan.
+fn plan(job: &JobView) -> Option<(u64, u64)> {
+    let steps = job.steps?;
+    Some((steps.retained, steps.planned.filter(|&planned| planned > 0)?))
 }
 
 /// The composed first-order model beside the measured shares of held time.
@@ -94,11 +123,61 @@ pub(crate) fn composed(model: &ComposedView) -> Table {
     let mut notes = Vec::new();
     if let (Some(interval), Some(best)) = (model.checkpoint_interval_s, model.best_interval_s) {
         notes.push(format!(
-            "Checkpoints were {} apart; for this pause and time between failures {} would cost least.",
+            "Checkpoints were {} apart; for this pause and time between failures {} would cost least{}.",
+            seconds(interval),
+            seconds(best),
+            with_preemptions(model)
+                .map(|s| format!(", with preemptions counted too {}", seconds(s)))
+                .unwrap_or_default()
+        ));
+    } else if let (Some(interval), Some(best)) = (model.checkpoint_interval_s, with_preemptions(model)) {
+        notes.push(format!(
+            "Checkpoints were {} apart; no failure was seen, and for the preemptions alone {} would cost least.",
             seconds(interval),
             seconds(best)
         ));
     }
     notes.extend(model.caveat.clone());
     Table { columns, rows, notes }
+}
+
+/// The interval that counts preemptions too, where that makes a difference.
+fn with_preemptions(model: &ComposedView) -> Option<f64> {
+    model.best_interval_with_preemptions_s.filter(|&s| Some(s) != model.best_interval_s)
+}
+
+/// The model at other job sizes.
+pub(crate) fn size_curve(model: &ComposedView) -> Table {
+    let columns = vec![
+        Number("devices"),
+        Number("between failures"),
+        Number("loss at this interval"),
+        Number("best interval"),
+        Number("loss at the best"),
+    ];
+    let seconds = |s: f64| duration((s * 1e9) as i64);
+    let row = |p: &SizePointView| -> Vec<Cell> {
+        let mark = if p.small_losses { "" } else { " *" };
+        vec![
+            count(p.devices).into(),
+            seconds(p.mtbf_s).into(),
+            format!("{}{mark}", percent(Some(p.modelled))).into(),
+            super::or_unknown(p.best_interval_s, seconds).into(),
+            percent(Some(p.modelled_at_best)).into(),
+        ]
+    };
+    let mut notes = vec![
+        "The time between failures shrinks in proportion to size; everything else stays as measured."
+            .to_owned(),
+    ];
+    if model.size_curve.iter().any(|p| !p.small_losses) {
+        notes.push("* losses are no longer small: the first-order sum overstates them.".to_owned());
+    }
+    if let Some(devices) = model.failures_overtake_input_devices {
+        notes.push(format!(
+            "From {} devices on, checkpoints and recovery cost more than input waits.",
+            count(devices.ceil() as u64)
+        ));
+    }
+    Table { columns, rows: model.size_curve.iter().map(row).collect(), notes }
 }

@@ -8,7 +8,7 @@ mod read;
 
 pub(crate) use chain::{chain, job_chain};
 pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
-pub(crate) use jobs::{composed, jobs};
+pub(crate) use jobs::{composed, jobs, size_curve};
 pub(crate) use losses::{levers, losses};
 pub(crate) use read::{files, findings};
 

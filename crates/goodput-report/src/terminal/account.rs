@@ -14,6 +14,9 @@ pub(super) fn render(view: &AccountView, style: TerminalStyle) -> String {
     if let Some(open) = words::open(&view.ledger, &view.losses) {
         page.note(&open);
     }
+    for line in words::worth_of_a_point(&view.ledger) {
+        page.note(&line);
+    }
     page.note(&words::tiers(view));
     if let Some(states) = words::held_by_state(view) {
         page.note(&states);

@@ -14,6 +14,9 @@ pub(super) fn render(view: &TimelineView, style: TerminalStyle) -> String {
     if let Some(open) = words::open(&view.ledger, &view.losses) {
         page.note(&open);
     }
+    for line in words::worth_of_a_point(&view.ledger) {
+        page.note(&line);
+    }
     page.heading("Losses");
     page.table(&table::losses(&view.losses, "of held", Detail::Brief));
     page.heading("Levers, by what removing the whole loss would add to the product");
@@ -25,6 +28,10 @@ pub(super) fn render(view: &TimelineView, style: TerminalStyle) -> String {
     if let Some(model) = &view.composed {
         page.heading("The composed first-order model beside the measured shares of held time");
         page.table(&table::composed(model));
+        if !model.size_curve.is_empty() {
+            page.heading("The model against job size");
+            page.table(&table::size_curve(model));
+        }
     }
     parts::read_report(&mut page, &view.read_report);
     parts::warnings(&mut page, &view.warnings);

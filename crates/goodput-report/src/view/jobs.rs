@@ -6,10 +6,11 @@ use goodput_core::scheduling::SchedulingAccount;
 use goodput_core::{CapacityTime, Levels};
 use serde::Serialize;
 
+use super::composed::{ComposedView, EttrView};
 use super::exact::Exact;
 use super::ledger::{LedgerView, LossView, Scope};
 use super::read::Sources;
-use super::runtime::{StepTimesView, StepsView, commits_key};
+use super::runtime::{MeasuredView, RanksView, StepTimesView, StepsView, commits_key};
 
 /// One job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,6 +45,14 @@ pub struct JobView {
     pub fault_free_step_ns: Option<Exact>,
     /// Durations of retained steady steps.
     pub step_times: Option<StepTimesView>,
+    /// Step times by rank, when ranks logged.
+    pub ranks: Option<RanksView>,
+    /// Events as counted and timed; `None` without a timeline.
+    pub measured: Option<MeasuredView>,
+    /// The composed first-order model beside the measured shares; `None` without a timeline.
+    pub composed: Option<ComposedView>,
+    /// Effective training time ratio, under its own definition; `None` without a timeline.
+    pub ettr: Option<EttrView>,
     /// `recorded` or `unknown`; `None` without a timeline.
     pub commits: Option<&'static str>,
     /// What its program factor rests on.
@@ -148,6 +157,10 @@ impl JobView {
             steps: runtime.map(|r| StepsView::new(r.steps, job.planned_steps)),
             fault_free_step_ns: runtime.and_then(|r| r.fault_free_step_ns).map(Into::into),
             step_times: runtime.map(|r| r.step_times.into()),
+            ranks: runtime.and_then(|r| r.ranks.as_ref()).map(Into::into),
+            measured: runtime.map(|r| r.measured.into()),
+            composed: runtime.and_then(ComposedView::new),
+            ettr: runtime.and_then(EttrView::new),
             commits: runtime.map(|r| commits_key(r.commits)),
             program_basis: job.program.as_ref().map(Into::into),
             waits: waits(held.iter().filter_map(|h| context.records.attempts.get(h.attempt))),

@@ -1,6 +1,6 @@
 //! A ledger as reports show it: exact amounts, the same in device-hours, factors with their bounds.
 
-use goodput_core::{Boundary, CapacityTime, Factor, Ledger, Levels, Pattern};
+use goodput_core::{Boundary, CapacityTime, Chain, Factor, Ledger, Levels, Pattern};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -134,6 +134,34 @@ pub struct LossSharesView {
     pub useful: Option<f64>,
 }
 
+/// Points of the product (MPG of a fleet or pool, job product of one job) that one point of a factor adds: the product
+/// of the other factors, on their settled shares.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct MarginalValuesView {
+    /// A point of scheduling goodput.
+    pub scheduling: Option<f64>,
+    /// A point of runtime goodput.
+    pub runtime: Option<f64>,
+    /// A point of program goodput.
+    pub program: Option<f64>,
+}
+
+impl MarginalValuesView {
+    fn new(chain: &Chain, scope: Scope) -> Self {
+        // A job has no scheduling goodput of its own: its product is the other two.
+        let boundaries = if scope == Scope::Pool { &Boundary::ALL[..] } else { &Boundary::ALL[1..] };
+        let of = |boundary: Boundary| -> Option<f64> {
+            let others = boundaries.iter().filter(|&&other| other != boundary);
+            others.map(|&other| chain.factor(other).settled).product()
+        };
+        Self {
+            scheduling: if scope == Scope::Pool { of(Boundary::Scheduling) } else { None },
+            runtime: of(Boundary::Runtime),
+            program: of(Boundary::Program),
+        }
+    }
+}
+
 /// A whole ledger.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedgerView {
@@ -143,6 +171,8 @@ pub struct LedgerView {
     pub factors: FactorsView,
     /// Their coverage and bounds.
     pub factor_bounds: AllBoundsView,
+    /// What one point of each factor is worth.
+    pub marginal_values: MarginalValuesView,
     /// Loss shares.
     pub loss_shares: LossSharesView,
     /// The amounts for people.
@@ -202,6 +232,7 @@ impl LedgerView {
                 program: program.into(),
                 mpg: mpg.map(Into::into),
             },
+            marginal_values: MarginalValuesView::new(chain, scope),
             loss_shares: LossSharesView {
                 scheduling: pool.then(|| share(Boundary::Scheduling)).flatten(),
                 runtime: share(Boundary::Runtime),
@@ -226,6 +257,7 @@ impl LedgerView {
     pub(super) fn withhold_program(&mut self) {
         (self.factors.program, self.factors.mpg, self.factors.job_product) = (None, None, None);
         self.factor_bounds.program.settled = None;
+        self.marginal_values = MarginalValuesView::default();
         if let Some(mpg) = &mut self.factor_bounds.mpg {
             mpg.settled = None;
         }

@@ -17,7 +17,7 @@ mod value;
 
 pub use account::{AccountView, TiersView};
 pub use classes::WorkloadClassView;
-pub use composed::{ComposedTermView, ComposedView, EttrView};
+pub use composed::{ComposedTermView, ComposedView, EttrView, SizePointView};
 pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
 };
@@ -26,7 +26,7 @@ pub use jobs::{JobView, JobWaitsView, NextView, OmittedJobsView, ProgramBasisVie
 pub use lanes::{LaneView, LanesView, SegmentView};
 pub use ledger::{
     AllBoundsView, CapacityTimeView, DeviceHoursView, FactorBoundsView, FactorsView, Keyed, LedgerView,
-    LossSharesView, LossView,
+    LossSharesView, LossView, MarginalValuesView,
 };
 pub use pools::{CohortView, DiagnosticsView, PointView, PoolView, SeriesView, WaitView};
 pub use read::{FileView, FindingView, ReadReportView, WarningView};

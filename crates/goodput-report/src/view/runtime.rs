@@ -62,10 +62,14 @@ pub struct RanksView {
     pub ranks: u64,
     /// Over all ranks and steps.
     pub all: StepTimesView,
+    /// Input waits over all ranks and steps.
+    pub input_wait: StepTimesView,
     /// The rank with the largest median.
     pub slowest_rank: u32,
     /// Its host.
     pub slowest_host: String,
+    /// Its device on that host, when the log says so.
+    pub slowest_device: Option<u32>,
     /// Its median.
     pub slowest_p50_ns: Exact,
     /// Median of the ranks' medians.
@@ -77,8 +81,10 @@ impl From<&RankTimes> for RanksView {
         Self {
             ranks: ranks.ranks,
             all: ranks.all.into(),
+            input_wait: ranks.input_wait.into(),
             slowest_rank: ranks.slowest_rank,
             slowest_host: ranks.slowest_host.clone(),
+            slowest_device: ranks.slowest_device,
             slowest_p50_ns: ranks.slowest_p50_ns.into(),
             typical_p50_ns: ranks.typical_p50_ns.into(),
         }
@@ -108,6 +114,8 @@ pub struct MeasuredView {
     pub pauses: u64,
     /// Their time.
     pub pause_ns: Exact,
+    /// Checkpoints: commits, or saves where the log does not record commits.
+    pub commits: u64,
     /// Rework.
     pub rework_ns: Exact,
     /// What logging itself cost.
@@ -127,6 +135,7 @@ impl From<Measured> for MeasuredView {
             input_wait_ns: m.input_wait_ns.into(),
             pauses: m.pauses,
             pause_ns: m.pause_ns.into(),
+            commits: m.commits,
             rework_ns: m.rework_ns.into(),
             logging_ns: m.logging_ns.into(),
         }

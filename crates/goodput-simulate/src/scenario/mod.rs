@@ -300,6 +300,9 @@ pub struct Program {
     /// Model FLOPs of one step over all devices. Without it the job has no ideal.
     #[serde(default)]
     pub model_flops_per_step: Option<f64>,
+    /// How those FLOPs were counted, in words.
+    #[serde(default = "default_flops_convention")]
+    pub flops_convention: String,
 }
 
 /// Waits for input.
@@ -418,6 +421,9 @@ fn default_user() -> String {
 }
 fn default_qos() -> String {
     "normal".into()
+}
+fn default_flops_convention() -> String {
+    "model FLOPs of real tokens, forward and backward, without recomputation or padding".into()
 }
 fn default_true() -> bool {
     true

@@ -22,7 +22,11 @@ pub(super) fn write(world: &World, job: &Job) -> Vec<u8> {
         "dtype": pool.dtype,
         "planned_steps": job.steps,
         "commits": class.program.checkpoint.is_some(),
+        "software": {"goodput-simulate": env!("CARGO_PKG_VERSION")},
     });
+    if class.program.model_flops_per_step.is_some() {
+        header["convention"] = json!(class.program.flops_convention);
+    }
     if let Some(peak) = pool.peak_tflops {
         header["peak_tflops"] = json!(peak);
     }

@@ -61,6 +61,7 @@ fn program() -> impl Strategy<Value = Program> {
             ending,
             teardown: seconds(teardown),
             model_flops_per_step: flops.then_some(1e14),
+            flops_convention: "model FLOPs".to_owned(),
         }
     })
 }

@@ -16,6 +16,7 @@ impl JobColumns {
     pub(super) fn names(&self) -> Vec<&str> {
         let optional = [
             &self.eligible,
+            &self.assigned,
             &self.devices,
             &self.milli_per_device,
             &self.state,
@@ -39,6 +40,7 @@ struct Positions {
     job: usize,
     submit: usize,
     eligible: Option<usize>,
+    assigned: Option<usize>,
     start: usize,
     end: usize,
     devices: Option<usize>,
@@ -59,6 +61,7 @@ impl Positions {
             job: reading.column(&columns.job),
             submit: reading.column(&columns.submit),
             eligible: reading.optional(&columns.eligible),
+            assigned: reading.optional(&columns.assigned),
             start: reading.column(&columns.start),
             end: reading.column(&columns.end),
             devices: reading.optional(&columns.devices),
@@ -126,7 +129,7 @@ pub(super) fn read(
             reservation: Symbol::EMPTY,
             state,
             eligible: Some(span.eligible),
-            assigned: None,
+            assigned: span.assigned,
             start: span.start,
             end: span.end,
             suspended_ns: 0,
@@ -146,6 +149,7 @@ pub(super) fn read(
 struct Span {
     submit: Timestamp,
     eligible: Timestamp,
+    assigned: Option<Timestamp>,
     start: Option<Timestamp>,
     end: Option<Timestamp>,
 }
@@ -159,6 +163,10 @@ impl Span {
             Some(column) => reading.instant(row, column)?,
             None => None,
         };
+        let assigned = match positions.assigned {
+            Some(column) => reading.instant(row, column)?,
+            None => None,
+        };
         let start = reading.instant(row, positions.start)?;
         let end = reading.instant(row, positions.end)?;
         if let (Some(start), Some(end)) = (start, end)
@@ -166,7 +174,12 @@ impl Span {
         {
             return Err(reading.refusal(positions.end, "the end is before the start".to_owned()));
         }
-        Ok(Self { submit, eligible: eligible.unwrap_or(submit), start, end })
+        if let (Some(column), Some(assigned), Some(start)) = (positions.assigned, assigned, start)
+            && start < assigned
+        {
+            return Err(reading.refusal(column, "the first assignment is after the start".to_owned()));
+        }
+        Ok(Self { submit, eligible: eligible.unwrap_or(submit), assigned, start, end })
     }
 
     /// What the instants alone say about the state.

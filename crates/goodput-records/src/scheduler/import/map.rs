@@ -61,7 +61,10 @@ pub struct JobColumns {
     pub submit: String,
     /// When it could first have started; `submit` when left out.
     pub eligible: Option<String>,
-    /// Start; a missing cell means that it never started.
+    /// When its first device was assigned, where a gang binds its members one by one: from then until `start` it is a
+    /// partial gang.
+    pub assigned: Option<String>,
+    /// Start, the instant from which the gang is complete; a missing cell means that it never started.
     pub start: String,
     /// End; a missing cell means that it still runs or waits.
     pub end: String,

@@ -151,6 +151,13 @@ impl Draft {
             step: fields.required("step", fields.whole("step", fields.step)?)?,
             rank: u32::try_from(rank).map_err(|_| Problem::value("rank", "a rank of at most 4294967295"))?,
             host: self.timeline.symbols.intern(&fields.text("host", fields.host)?.unwrap_or_default()),
+            device: fields
+                .whole("device", fields.device)?
+                .map(|device| {
+                    u32::try_from(device)
+                        .map_err(|_| Problem::value("device", "an index of at most 4294967295"))
+                })
+                .transpose()?,
             duration_ns: fields.required("duration_s", fields.duration("duration_s", fields.duration_s)?)?,
             input_wait_ns: fields.duration("input_wait_s", fields.input_wait_s)?.unwrap_or(0),
         };

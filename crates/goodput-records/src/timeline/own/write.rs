@@ -127,6 +127,9 @@ impl<W: Write> TimelineWriter<W> {
         if !host.is_empty() {
             write!(self.out, ",\"host\":{}", json!(host))?;
         }
+        if let Some(device) = sample.device {
+            write!(self.out, ",\"device\":{device}")?;
+        }
         let duration = ns_to_seconds(sample.duration_ns);
         write!(self.out, ",\"step\":{},\"duration_s\":{duration}", sample.step)?;
         if sample.input_wait_ns != 0 {
