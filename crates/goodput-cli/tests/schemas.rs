@@ -1,4 +1,5 @@
 //! Every JSON that the verbs print, and every timeline that the simulator writes, against the schemas.
+#![allow(clippy::unwrap_used)]
 
 mod command;
 

@@ -1,4 +1,10 @@
 //! Small job logs for tests, in whole seconds.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::cast_possible_wrap,
+    reason = "each test file uses a part; a test may fail"
+)]
 
 use goodput_core::records::{
     Commits, Event, EventKind, JobState, Phase, SourceRef, Step, StopCause, Symbol, Timeline,

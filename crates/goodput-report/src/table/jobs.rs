@@ -161,7 +161,12 @@ pub(crate) fn size_curve(model: &ComposedView) -> Table {
         vec![
             count(p.devices).into(),
             seconds(p.mtbf_s).into(),
-            format!("{}{mark}", percent(Some(p.modelled))).into(),
+            if p.modelled < 1.0 {
+                format!("{}{mark}", percent(Some(p.modelled)))
+            } else {
+                "all *".to_owned()
+            }
+            .into(),
             super::or_unknown(p.best_interval_s, seconds).into(),
             percent(Some(p.modelled_at_best)).into(),
         ]
