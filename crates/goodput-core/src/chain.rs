@@ -81,24 +81,39 @@ impl Factor {
 pub struct Chain {
     window: Window,
     levels: Levels,
-    open_runtime: CapacityTime,
-    open_program: CapacityTime,
+    open: Open,
+}
+
+/// Amounts that arrived at a boundary and of which the evidence does not say whether they crossed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Open {
+    /// Offered time of which no record tells whether it was held.
+    pub scheduling: CapacityTime,
+    /// Held time whose use is unsettled.
+    pub runtime: CapacityTime,
+    /// Retained time whose ideal is unsettled.
+    pub program: CapacityTime,
+}
+
+impl Open {
+    fn at(self, boundary: Boundary) -> CapacityTime {
+        match boundary {
+            Boundary::Scheduling => self.scheduling,
+            Boundary::Runtime => self.runtime,
+            Boundary::Program => self.program,
+        }
+    }
 }
 
 impl Chain {
     /// A chain that the evidence settles whole.
     pub fn settled(window: Window, levels: Levels) -> Self {
-        Self::with_open(window, levels, CapacityTime::ZERO, CapacityTime::ZERO)
+        Self::with_open(window, levels, Open::default())
     }
 
-    /// A chain with open amounts: held time whose use, and retained time whose ideal, is unsettled.
-    pub fn with_open(
-        window: Window,
-        levels: Levels,
-        open_runtime: CapacityTime,
-        open_program: CapacityTime,
-    ) -> Self {
-        Self { window, levels, open_runtime, open_program }
+    /// A chain with open amounts.
+    pub fn with_open(window: Window, levels: Levels, open: Open) -> Self {
+        Self { window, levels, open }
     }
 
     /// The window that every factor of this chain carries.
@@ -113,19 +128,15 @@ impl Chain {
 
     /// The factor of `boundary`.
     pub fn factor(&self, boundary: Boundary) -> Factor {
-        let open = match boundary {
-            Boundary::Scheduling => CapacityTime::ZERO,
-            Boundary::Runtime => self.open_runtime,
-            Boundary::Program => self.open_program,
-        };
-        Factor::of(self.levels.crossed(boundary), self.levels.arrived(boundary), open)
+        let levels = &self.levels;
+        Factor::of(levels.crossed(boundary), levels.arrived(boundary), self.open.at(boundary))
     }
 
     /// Scheduling x runtime x program goodput. The settled value is the product of the settled
     /// factors, its coverage the product of their coverages; the bounds are of ideal over offered.
     pub fn mpg(&self) -> Factor {
         let ideal = self.levels.ideal;
-        let open = self.open_runtime + self.open_program;
+        let open = Boundary::ALL.map(|boundary| self.open.at(boundary)).into_iter().sum::<CapacityTime>();
         let bound = |c: CapacityTime| c.share_of(self.levels.offered).unwrap_or(0.0);
         let factors = Boundary::ALL.map(|b| self.factor(b));
         let settled = if open.is_zero() {
@@ -164,7 +175,8 @@ mod tests {
         let ns = CapacityTime::from_device_ns;
         let window = Window::new(Timestamp::from_seconds(0), Timestamp::from_seconds(1)).unwrap();
         let levels = Levels { offered: ns(100), held: ns(100), retained: ns(45), ideal: ns(0) };
-        let runtime = Chain::with_open(window, levels, ns(50), ns(45)).factor(Boundary::Runtime);
+        let open = Open { runtime: ns(50), program: ns(45), ..Open::default() };
+        let runtime = Chain::with_open(window, levels, open).factor(Boundary::Runtime);
         assert_eq!(runtime, Factor { settled: Some(0.90), coverage: 0.50, low: 0.45, high: 0.95 });
     }
 }

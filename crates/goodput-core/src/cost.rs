@@ -66,19 +66,23 @@ impl CostRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CapacityTime, Levels, Timestamp, Window};
+    use crate::{CapacityTime, Levels, Open, Timestamp, Window};
 
     #[test]
     fn an_unsettled_share_leaves_a_range_of_cost() {
         let ns = CapacityTime::from_device_ns;
         let window = Window::new(Timestamp::from_seconds(0), Timestamp::from_seconds(1)).unwrap();
         let levels = Levels { offered: ns(100), held: ns(100), retained: ns(50), ideal: ns(25) };
-        let half_known = Chain::with_open(window, levels, ns(50), ns(0));
+        let half_known = Chain::with_open(window, levels, Open { runtime: ns(50), ..Open::default() });
         let cost = CostRange::of(&half_known, 2.0).unwrap();
         assert_eq!(cost.coverage, 0.5);
         assert_eq!(cost.settled, Some(4.0));
         assert_eq!((cost.low, cost.high), (Some(2.0 / 0.75), Some(8.0)));
-        let nothing_known = Chain::with_open(window, Levels { ideal: ns(0), ..levels }, ns(50), ns(50));
+        let nothing_known = Chain::with_open(
+            window,
+            Levels { ideal: ns(0), ..levels },
+            Open { runtime: ns(50), program: ns(50), ..Open::default() },
+        );
         assert_eq!(CostRange::of(&nothing_known, 2.0).unwrap().high, None);
     }
 }

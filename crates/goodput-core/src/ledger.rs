@@ -2,7 +2,7 @@
 
 use crate::boundary::Boundary;
 use crate::capacity::CapacityTime;
-use crate::chain::{Chain, Levels};
+use crate::chain::{Chain, Levels, Open};
 use crate::pattern::Pattern;
 use crate::records::SourceRef;
 use crate::time::Window;
@@ -92,7 +92,12 @@ impl Ledger {
                 .map(|l| l.amount)
                 .sum()
         };
-        let chain = Chain::with_open(window, levels, open(Boundary::Runtime), open(Boundary::Program));
+        let open = Open {
+            scheduling: open(Boundary::Scheduling),
+            runtime: open(Boundary::Runtime),
+            program: open(Boundary::Program),
+        };
+        let chain = Chain::with_open(window, levels, open);
         Ok(Self { chain, losses: merged })
     }
 

@@ -56,7 +56,7 @@ mod warning;
 
 pub use boundary::{Boundary, Owner};
 pub use capacity::CapacityTime;
-pub use chain::{Chain, Factor, Levels};
+pub use chain::{Chain, Factor, Levels, Open};
 pub use ledger::{Ledger, Loss, Unbalanced};
 pub use pattern::Pattern;
 pub use range::OutOfRange;

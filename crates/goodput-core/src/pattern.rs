@@ -67,6 +67,8 @@ patterns! {
     OutOfService => "out_of_service", "out of service", Scheduling, [Operations], "repair time, maintenance windows";
     /// Not held, for a reason that the records cannot tell.
     UnheldUnsettled => "unsettled", "unheld, cause unsettled", Scheduling, [Evidence], "record node and queue snapshots";
+    /// Offered while no record tells whether it was held.
+    Unrecorded => "unrecorded", "held or not, unrecorded", Scheduling, [Evidence], "export the job records of the whole window";
 
     /// Gang complete to first step, warm-up of a first launch included.
     Startup => "startup", "startup", Runtime, [FaultTolerance, Workload], "faster launch, load and compilation";
@@ -177,7 +179,7 @@ impl Pattern {
     /// Whether the capacity-time may still cross: the evidence does not say. Open amounts lower a
     /// factor's coverage, not its settled value.
     pub fn is_open(self) -> bool {
-        matches!(self, Self::Pending | Self::RuntimeUnsettled | Self::ProgramUnsettled)
+        matches!(self, Self::Unrecorded | Self::Pending | Self::RuntimeUnsettled | Self::ProgramUnsettled)
     }
 
     /// The patterns charged at `boundary`, in charging order.

@@ -5,7 +5,7 @@ mod scheduling_fleet;
 
 use goodput_core::records::{JobState, NodeStatus, WaitReason};
 use goodput_core::scheduling::{CohortKind, Denominator, PoolSpec, SchedulingError, account};
-use goodput_core::{CapacityTime, Pattern};
+use goodput_core::{Boundary, CapacityTime, Factor, Ledger, Levels, Loss, Pattern};
 
 use scheduling_fleet::{Fleet, assert_sums, at, codes, device_seconds, loss};
 
@@ -271,14 +271,21 @@ fn holding_more_than_is_installed_raises_the_capacity_and_is_said() {
 }
 
 #[test]
-fn what_the_records_do_not_reach_is_unsettled() {
+fn what_the_records_do_not_reach_is_unrecorded() {
     let mut fleet = Fleet::new();
     fleet.nodes(&["n1"], 8, "h100", &["train"]);
     fleet.attempt("1", "train", (0, Some(0), None), 8, &["n1"]);
     fleet.records.written_at = Some(at(60));
     let account = fleet.account(0, 100);
     assert_eq!(account.fleet.held, device_seconds(480));
-    assert_eq!(loss(&account.fleet, Pattern::UnheldUnsettled), device_seconds(320));
+    assert_eq!(loss(&account.fleet, Pattern::Unrecorded), device_seconds(320));
+    assert_eq!(account.fleet.diagnostics.free_queue_empty, CapacityTime::ZERO);
+    let levels = Levels { offered: account.fleet.offered, held: account.fleet.held, ..Levels::default() };
+    let losses = account.fleet.losses.iter().cloned();
+    let losses = losses.chain([Loss::new(Pattern::RuntimeUnsettled, account.fleet.held)]).collect();
+    let chain = *Ledger::new(account.window, levels, losses).unwrap().chain();
+    let expected = Factor { settled: Some(1.0), coverage: 0.6, low: 0.6, high: 1.0 };
+    assert_eq!(chain.factor(Boundary::Scheduling), expected);
     assert!(codes(&account).contains(&"window_not_covered"));
     let error = fleet.try_account(60, 100).unwrap_err();
     assert!(matches!(error, SchedulingError::NotCovered { .. }));
@@ -294,6 +301,28 @@ fn an_export_that_ends_early_does_not_pass_for_an_idle_fleet() {
 }
 
 #[test]
+fn a_window_outside_the_records_has_no_account() {
+    let mut fleet = Fleet::new();
+    fleet.nodes(&["n1"], 8, "h100", &["train"]);
+    fleet.attempt("1", "train", (200, Some(200), Some(300)), 8, &["n1"]);
+    for window in [(0, 200), (301, 400)] {
+        let error = fleet.try_account(window.0, window.1).unwrap_err();
+        assert!(matches!(error, SchedulingError::OutsideRecords { .. }), "{error}");
+    }
+    assert!(fleet.try_account(0, 201).is_ok());
+}
+
+#[test]
+fn what_runs_on_after_the_last_record_is_said_to_be_a_guess() {
+    let mut fleet = Fleet::new();
+    fleet.nodes(&["n1"], 8, "h100", &["train"]);
+    fleet.attempt("1", "train", (0, Some(10), None), 8, &["n1"]);
+    let account = fleet.account(0, 100);
+    assert_eq!(account.fleet.held, device_seconds(8 * 90));
+    assert!(account.warnings.iter().any(|w| w.code == "window_not_covered" && w.message.contains("guess")));
+}
+
+#[test]
 fn without_capacity_there_is_no_account() {
     let mut fleet = Fleet::new();
     fleet.attempt("1", "train", (0, Some(0), Some(100)), 8, &["n1"]);
@@ -305,7 +334,7 @@ fn without_jobs_nothing_is_known_of_demand() {
     let mut fleet = Fleet::new();
     fleet.nodes(&["n1"], 8, "h100", &["train"]);
     let account = fleet.account(0, 100);
-    assert_eq!(loss(&account.fleet, Pattern::UnheldUnsettled), device_seconds(800));
+    assert_eq!(loss(&account.fleet, Pattern::Unrecorded), device_seconds(800));
     assert!(codes(&account).contains(&"no_attempts"));
 }
 

@@ -23,7 +23,7 @@ pub(super) fn records_end(
             notes.warn(
                 "window_not_covered",
                 format!(
-                    "the records were written {:.3} s before the window ends; what was free or held after that is unsettled (end the window at {written_at}, or export again)",
+                    "the records were written {:.3} s before the window ends; what was free or held after that is unrecorded (end the window at {written_at}, or export again)",
                     (window.to() - written_at) as f64 / 1e9,
                 ),
                 None,

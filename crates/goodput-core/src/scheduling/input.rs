@@ -316,13 +316,13 @@ impl<'a> Input<'a> {
         if attempts.is_empty() {
             notes.warn(
                 "no_attempts",
-                "no job records were given: nothing shows what was held or asked for, so everything is unheld and unsettled".into(),
+                "no job records were given: nothing shows what was held or asked for, and the scheduling factor is unsettled".into(),
                 None,
             );
         } else if attempts.iter().all(|attempt| attempt.devices == 0) {
             notes.warn(
                 "no_devices",
-                "no job record names a device; the site may lack AccountingStorageTRES=gres/gpu, and then nothing looks held".into(),
+                "no job record names a device; the site may lack AccountingStorageTRES=gres/gpu, and then nothing tells what was held: the scheduling factor is unsettled".into(),
                 attempts.first().map(|attempt| attempt.source),
             );
             return false;

@@ -74,12 +74,12 @@ impl Rates {
 
     /// Free devices while no job of the pool waits.
     pub fn free_empty(&self) -> i64 {
-        if self.waiting_jobs == 0 { self.free } else { 0 }
+        if self.waiting_jobs == 0 && self.charge.unrecorded == 0 { self.free } else { 0 }
     }
 
     /// Free devices while a job of the pool waits.
     pub fn free_waiting(&self) -> i64 {
-        self.free - self.free_empty()
+        if self.waiting_jobs > 0 { self.free } else { 0 }
     }
 
     /// Devices asked for beyond what is free.
@@ -130,9 +130,8 @@ impl Totals {
             self.partly_free += time(rates.partly_free);
             self.whole_free += time(rates.whole_free);
             self.waiting_ns += ns;
-        } else {
-            self.free_empty += time(rates.free);
         }
+        self.free_empty += time(rates.free_empty());
         self.fragmented += rates.fragmented * ns as f64;
         self.most_devices = self.most_devices.max(rates.installed);
     }

@@ -100,7 +100,7 @@ impl<'a> Sweep<'a> {
             standing_set: Vec::new(),
             waiting_of_job: if has_queue { vec![NOBODY; records.symbols.len()] } else { Vec::new() },
             sampled_demand: Vec::new(),
-            known: Known { demand: demand_known, ..Known::default() },
+            known: Known { held: demand_known, demand: demand_known, ..Known::default() },
             dirty: Vec::new(),
             now: options.window.from(),
             covered_ns: 0,
@@ -394,6 +394,7 @@ impl<'a> Sweep<'a> {
             self.known.planned = planned;
             self.known.reasons = reasons;
             if self.ticks.sole_source {
+                self.known.held = planned;
                 self.known.demand = reasons;
             }
             self.touch_all();

@@ -6,7 +6,7 @@ use super::demand::{Demand, Role, Shapes};
 use super::free_nodes::FreeNodes;
 
 /// The classes of unheld capacity, in the order of [`PATTERNS`].
-pub(super) const CLASSES: usize = 8;
+pub(super) const CLASSES: usize = 9;
 
 /// The pattern of each class.
 pub(super) const PATTERNS: [Pattern; CLASSES] = [
@@ -18,6 +18,7 @@ pub(super) const PATTERNS: [Pattern; CLASSES] = [
     Pattern::PartialGangHold,
     Pattern::SchedulerDelay,
     Pattern::UnheldUnsettled,
+    Pattern::Unrecorded,
 ];
 
 /// Devices of each class at one instant.
@@ -31,6 +32,7 @@ pub(super) struct Charge {
     pub partial: i64,
     pub delay: i64,
     pub unsettled: i64,
+    pub unrecorded: i64,
 }
 
 impl Charge {
@@ -45,6 +47,7 @@ impl Charge {
             self.partial,
             self.delay,
             self.unsettled,
+            self.unrecorded,
         ]
     }
 }
@@ -52,6 +55,8 @@ impl Charge {
 /// What the records can tell at this instant.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Known {
+    /// Job records or snapshots reach this instant: what is not held is known to be free.
+    pub held: bool,
     /// Job records exist and reach this instant; without them nothing is known of the demand.
     pub demand: bool,
     /// Node snapshots cover the instant: nodes kept for a gang are known.
@@ -89,6 +94,10 @@ pub(super) fn charge(free: &Free<'_>, demand: &Demand, shapes: &mut Shapes, know
     // Devices assigned to an incomplete gang are not free: no other class can claim them.
     let mut charge = Charge { partial: free.partial, ..Charge::default() };
     let mut left = free.devices;
+    if !known.held {
+        charge.unrecorded = left;
+        return charge;
+    }
     if left == 0 || !known.demand {
         charge.unsettled = left;
         return charge;

@@ -1,6 +1,8 @@
 //! Attempts that several rows tell of: overlapping exports, one export given twice, text beside JSON or tables.
 
-use goodput_core::records::{Attempt, FleetRecords, SourceRef, Symbol};
+use std::cmp::Reverse;
+
+use goodput_core::records::{Attempt, FleetRecords, NodeSet, SourceRef, Symbol};
 
 use crate::{ReadReport, Treatment};
 
@@ -8,8 +10,8 @@ use crate::{ReadReport, Treatment};
 ///
 /// Rows tell of one attempt when they agree in cluster, submit and id (the raw one, or the displayed one where a file
 /// has no other) and none contradicts the start of the other: a requeue within the second of its submission is another
-/// attempt. The row that tells more stays: started over waiting, ended over running, and of equals the first. Call it
-/// once all files are read.
+/// attempt. The row that tells more stays: started over waiting, ended over running, then the one with more names, and of
+/// equals the first; what it leaves out another fills in. Call it once all files are read.
 ///
 /// A row without a cluster is taken to be of the only cluster that other rows name, if there is just one.
 pub fn merge_duplicates(records: &mut FleetRecords, report: &mut ReadReport) {
@@ -20,11 +22,16 @@ pub fn merge_duplicates(records: &mut FleetRecords, report: &mut ReadReport) {
     if successor.iter().all(Option::is_none) {
         return;
     }
-    let source_of = |row: u32| records.attempts[row as usize].source;
-    for (row, kept) in successor.iter().enumerate() {
-        if let Some(kept) = kept {
-            let attempt = &records.attempts[row];
-            count(attempt.source, source_of(*kept), records.symbols.get(attempt.display_id), report);
+    for row in 0..successor.len() {
+        if let Some(kept) = last(&successor, row) {
+            let other = records.attempts[row].clone();
+            fill(&mut records.attempts[kept], &other);
+        }
+    }
+    for (row, attempt) in records.attempts.iter().enumerate() {
+        if let Some(kept) = last(&successor, row) {
+            let kept = records.attempts[kept].source;
+            count(attempt.source, kept, records.symbols.get(attempt.display_id), report);
         }
     }
     remove(records, &successor);
@@ -58,7 +65,7 @@ fn merge_by(records: &FleetRecords, successor: &mut [Option<u32>], id: impl Fn(&
         for same in submitted.chunk_by(|&a, &b| of(a).start == of(b).start) {
             let kept = match first_kept {
                 Some(kept) if of(same[0]).start.is_none() => kept,
-                _ => *same.iter().find(|&&row| of(row).end.is_some()).unwrap_or(&same[0]),
+                _ => *same.iter().max_by_key(|&&row| (knowledge(of(row)), Reverse(row))).unwrap_or(&same[0]),
             };
             first_kept.get_or_insert(kept);
             for &row in same.iter().filter(|&&row| row != kept) {
@@ -84,6 +91,51 @@ fn of_repeated_ids(
     rows.filter(|((attempt, successor), _)| successor.is_none() && is_repeated(attempt))
         .map(|(_, row)| row)
         .collect()
+}
+
+/// The row that stays for this one; `None` when it stays itself.
+fn last(successor: &[Option<u32>], row: usize) -> Option<usize> {
+    let mut last = successor[row]? as usize;
+    while let Some(next) = successor[last] {
+        last = next as usize;
+    }
+    Some(last)
+}
+
+/// Whether it tells the end, and how many names.
+fn knowledge(attempt: &Attempt) -> (bool, usize) {
+    let Attempt { name, user, account, partition, qos, nodes, .. } = attempt;
+    let named = [name, user, account, partition, qos].into_iter().filter(|name| **name != Symbol::EMPTY);
+    (attempt.end.is_some(), named.count() + usize::from(*nodes != NodeSet::NONE))
+}
+
+/// Fills what an attempt's row leaves out from another row of it.
+fn fill(kept: &mut Attempt, other: &Attempt) {
+    if knowledge(other).1 > knowledge(kept).1 {
+        // A table without the column takes a job for eligible from its submission on.
+        kept.eligible = other.eligible;
+    }
+    let names = [
+        (&mut kept.name, other.name),
+        (&mut kept.user, other.user),
+        (&mut kept.account, other.account),
+        (&mut kept.partition, other.partition),
+        (&mut kept.qos, other.qos),
+        (&mut kept.reservation, other.reservation),
+    ];
+    for (name, other) in names {
+        if *name == Symbol::EMPTY {
+            *name = other;
+        }
+    }
+    if kept.start.is_some() == other.start.is_some() {
+        if kept.nodes == NodeSet::NONE {
+            (kept.nodes, kept.node_count) = (other.nodes, other.node_count);
+        }
+        if kept.devices == 0 {
+            kept.devices = other.devices;
+        }
+    }
 }
 
 fn count(dropped: SourceRef, kept: SourceRef, id: &str, report: &mut ReadReport) {
@@ -114,12 +166,9 @@ fn remove(records: &mut FleetRecords, successor: &[Option<u32>]) {
             place.saturating_sub(1)
         })
         .collect();
-    for hold in &mut records.partial_holds {
-        let mut row = hold.attempt;
-        while let Some(Some(next)) = successor.get(row) {
-            row = *next as usize;
-        }
-        hold.attempt = places.get(row).copied().unwrap_or(row);
+    for hold in records.partial_holds.iter_mut().filter(|hold| hold.attempt < places.len()) {
+        let row = last(successor, hold.attempt).unwrap_or(hold.attempt);
+        hold.attempt = places[row];
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) const fn pattern(pattern: Pattern) -> &'static str {
         P::ReplicaPlacementWait => "#5d86a3",
         P::OutOfService => "#56677a",
         P::UnheldUnsettled => "#8fa9bd",
+        P::Unrecorded => "#a7a9ac",
 
         P::Startup => "#f2c14e",
         P::InputWait => "#f08a24",

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use goodput_core::fleet::JobAccount;
-use goodput_core::{Boundary, CapacityTime, Chain, Levels, Window};
+use goodput_core::{Boundary, CapacityTime, Chain, Levels, Open, Window};
 use serde::Serialize;
 
 use super::exact::Exact;
@@ -35,15 +35,13 @@ impl WorkloadClassView {
             ideal: &'static str,
             jobs: u64,
             levels: Levels,
-            open_runtime: CapacityTime,
-            open_program: CapacityTime,
+            open: Open,
         }
         let mut sums: Vec<Sum> = Vec::new();
         for job in jobs {
             let ideal = job.program.as_ref().map_or(Self::NOT_STATED, |p| p.ideal);
             let at = sums.iter().position(|s| s.ideal == ideal).unwrap_or_else(|| {
-                let (levels, zero) = (Levels::default(), CapacityTime::ZERO);
-                sums.push(Sum { ideal, jobs: 0, levels, open_runtime: zero, open_program: zero });
+                sums.push(Sum { ideal, jobs: 0, levels: Levels::default(), open: Open::default() });
                 sums.len() - 1
             });
             let open = |boundary| -> CapacityTime {
@@ -53,12 +51,12 @@ impl WorkloadClassView {
             let sum = &mut sums[at];
             sum.jobs += 1;
             sum.levels += job.ledger.chain().levels();
-            sum.open_runtime += open(Boundary::Runtime);
-            sum.open_program += open(Boundary::Program);
+            sum.open.runtime += open(Boundary::Runtime);
+            sum.open.program += open(Boundary::Program);
         }
         sums.sort_by_key(|s| (s.ideal == Self::NOT_STATED, Reverse(s.levels.held)));
         let view = |s: Sum| {
-            let chain = Chain::with_open(window, s.levels, s.open_runtime, s.open_program);
+            let chain = Chain::with_open(window, s.levels, s.open);
             Self {
                 ideal: s.ideal,
                 jobs: s.jobs,
