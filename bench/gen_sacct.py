@@ -62,7 +62,7 @@ with open(os.path.join(args.out, "sacct.txt"), "w") as out:
             str(number), str(number), f"user{user}", f"account{user % 40}", "train", "normal", "", random.choice(STATES), "0:0",
             stamp(submit), stamp(submit), stamp(start), stamp(end), "00:00:00", str(end - start), "1-00:00:00", str(nodes),
             f"billing={gpus},cpu={gpus},gres/gpu={gpus},node={nodes}", tres, names, "SchedBackfill,StartReceived", "None",
-            f"train-{user}-{number % 977}"]) + "\n")
+            f"train-{user}-{number % 12}"]) + "\n")
 with open(os.path.join(args.out, "events.txt"), "w") as out:
     out.write("Cluster|Cluster Nodes|CPU Cnt|Duration|TimeEnd|Event|EventRaw|NodeName|Reason|TimeStart|State|StateRaw|TRES|User\n")
     out.write(f"big|gpu[00001-{args.nodes:05d}]|{args.nodes * 64}|1-00:00:00|Unknown|Cluster|1||Cluster Registered TRES|{stamp(BEGIN - 3600)}"
