@@ -1,5 +1,10 @@
 //! Every form in which Slurm writes its records, through the binary: the right answer, or a refusal that says where and
 //! what to do.
+#![allow(
+    clippy::unwrap_used,
+    clippy::type_complexity,
+    reason = "a test may panic; the tables name their columns"
+)]
 
 mod command;
 
