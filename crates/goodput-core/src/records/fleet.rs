@@ -394,9 +394,19 @@ impl FleetRecords {
             attempt.start.into_iter().chain(attempt.end).for_each(&mut include);
         }
         self.pool_samples.iter().for_each(|sample| include(sample.at));
+        // The last sample holds for a while too.
+        self.pool_samples.last().into_iter().for_each(|last| include(last.at + self.pool_spacing_ns()));
         let Interval { start: from, end } = extent?;
         let last = self.node_samples.last().map_or(end, |sample| end.max(sample.at));
         Window::new(from, self.written_at.unwrap_or(last)).ok()
+    }
+
+    /// The usual time between samples of the pool series: the median, zero for fewer than two instants.
+    pub(crate) fn pool_spacing_ns(&self) -> i64 {
+        let pairs = self.pool_samples.windows(2).map(|pair| pair[1].at - pair[0].at);
+        let mut spacings: Vec<i64> = pairs.filter(|&ns| ns > 0).collect();
+        spacings.sort_unstable();
+        spacings.get(spacings.len() / 2).copied().unwrap_or(0)
     }
 
     /// The nodes of a set.

@@ -54,7 +54,7 @@ pub(super) fn note_gaps(records: &FleetRecords, window: Window, notes: &mut Note
         *held.entry(sample.at).or_default() += sample.held;
     }
     let times: Vec<Timestamp> = held.keys().copied().collect();
-    let spacing = median_spacing(times.windows(2).map(|pair| pair[1] - pair[0]).collect());
+    let spacing = records.pool_spacing_ns();
     let (mut silent_ns, mut silences) = (0, 0);
     let mut nothing: Vec<Interval> = Vec::new();
     for (place, (&at, &devices)) in held.iter().enumerate() {

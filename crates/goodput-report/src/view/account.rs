@@ -108,8 +108,7 @@ impl AccountView {
         let context =
             JobContext { scheduling: &account.scheduling, records, pools: &pool_factors, sources: &sources };
         let (listed, rest) = account.jobs.split_at(settings.job_limit.min(account.jobs.len()));
-        let mut jobs_omitted = OmittedJobsView::default();
-        rest.iter().for_each(|job| jobs_omitted.add(job));
+        let jobs_omitted = OmittedJobsView::new(account, rest);
 
         let mut view = Self {
             schema: Self::SCHEMA,

@@ -1,6 +1,6 @@
 //! Jobs: what each held, kept and lost, how long it waited, and which record to open next.
 
-use goodput_core::fleet::{JobAccount, NextRecord, ProgramBasis};
+use goodput_core::fleet::{FleetAccount, JobAccount, NextRecord, ProgramBasis};
 use goodput_core::records::{Attempt, FleetRecords};
 use goodput_core::scheduling::SchedulingAccount;
 use goodput_core::{CapacityTime, Levels};
@@ -199,11 +199,22 @@ pub struct OmittedJobsView {
 }
 
 impl OmittedJobsView {
-    pub(crate) fn add(&mut self, job: &JobAccount) {
-        let Levels { held, retained, ideal, .. } = job.ledger.chain().levels();
-        self.count += 1;
-        self.held_ns.0 += held.device_ns();
-        self.retained_ns.0 += retained.device_ns();
-        self.ideal_ns.0 += ideal.device_ns();
+    /// The jobs of `rest`, and those that have no account of their own: these have no timeline and retain nothing known.
+    pub(crate) fn new(account: &FleetAccount, rest: &[JobAccount]) -> Self {
+        let sum = |jobs: &[JobAccount]| {
+            let mut sum = Levels::default();
+            jobs.iter().for_each(|job| sum += job.ledger.chain().levels());
+            sum
+        };
+        let (all, rest_sum) = (sum(&account.jobs), sum(rest));
+        let scheduling = &account.scheduling.fleet;
+        let without_account = scheduling.held - scheduling.idle_reserved - all.held;
+        let count = account.job_count.saturating_sub(account.jobs.len()) + rest.len();
+        Self {
+            count: count as u64,
+            held_ns: (rest_sum.held + without_account).into(),
+            retained_ns: rest_sum.retained.into(),
+            ideal_ns: rest_sum.ideal.into(),
+        }
     }
 }
