@@ -116,6 +116,11 @@ fn errors_name_line_and_field() {
     assert_eq!(value, "outages[1].nodes: must name nodes by position, 1 to 8");
     let pool = message(text.replace("pool: dev", "pool: prod"));
     assert!(pool.contains("no pool `prod`"), "{pool}");
+    let lines = message(text.replace("step: 12s", "step: 1ms").replace("model_flops_per_step: 1.5e17", ""));
+    assert!(lines.starts_with("jobs[0].program.steps_per_line: gives too many lines"), "{lines}");
+    let twice = "  - {name: again, account: vision, pool: train, nodes: [8], at: 2h, lasts: 1h}\njobs:";
+    let granted = message(text.replace("jobs:", twice));
+    assert_eq!(granted, "reservations[1].nodes: are granted twice at the same time");
 }
 
 #[test]

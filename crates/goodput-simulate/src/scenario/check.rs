@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Ending, JobClass, Pool, Program, Scenario, Span};
+use super::{Ending, JobClass, Pool, Program, Scenario, Span, StandingReservation};
 
 /// A scenario that cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,8 +20,8 @@ pub enum ScenarioError {
     },
 }
 
-/// The longest simulation, so that every instant fits into nanoseconds.
-const LONGEST: Span = Span::from_millis(3_660 * 86_400_000);
+/// Lines of one log, snapshots of nodes, or submissions of one class: more would fill the memory.
+const MOST_RECORDS: f64 = 20e6;
 
 fn require(holds: bool, field: impl Into<String>, problem: impl Into<String>) -> Result<(), ScenarioError> {
     if holds { Ok(()) } else { Err(ScenarioError::Field { field: field.into(), problem: problem.into() }) }
@@ -50,9 +50,9 @@ impl Scenario {
             "must lie on a whole second after 1970",
         )?;
         require(
-            self.duration > Span::ZERO && self.duration <= LONGEST && whole_seconds(self.duration),
+            self.duration > Span::ZERO && whole_seconds(self.duration),
             "duration",
-            "must be whole seconds, more than zero and at most ten years",
+            "must be whole seconds, more than zero",
         )?;
         require(
             self.snapshot_every.as_millis() >= 10_000 && whole_seconds(self.snapshot_every),
@@ -66,16 +66,29 @@ impl Scenario {
             require(names.insert(&pool.name), format!("pools[{i}].name"), "is used twice")?;
             pool.check(&format!("pools[{i}]"))?;
         }
+        let nodes: f64 = self.pools.iter().map(|p| f64::from(p.nodes)).sum();
+        require(
+            nodes * self.times(self.snapshot_every) <= MOST_RECORDS,
+            "snapshot_every",
+            "gives too many snapshots of too many nodes: make it longer",
+        )?;
         for (i, outage) in self.outages.iter().enumerate() {
             self.check_nodes(&format!("outages[{i}]"), &outage.pool, &outage.nodes)?;
         }
         for (i, reservation) in self.reservations.iter().enumerate() {
             self.check_nodes(&format!("reservations[{i}]"), &reservation.pool, &reservation.nodes)?;
+            let twice = self.reservations[..i].iter().any(|other| reservation.overlaps(other));
+            require(!twice, format!("reservations[{i}].nodes"), "are granted twice at the same time")?;
         }
         for (i, class) in self.jobs.iter().enumerate() {
             self.check_class(&format!("jobs[{i}]"), class)?;
         }
         Ok(())
+    }
+
+    /// How often `every` passes in the simulation.
+    fn times(&self, every: Span) -> f64 {
+        self.duration.as_millis() as f64 / every.as_millis().max(1) as f64
     }
 
     fn check_nodes(&self, field: &str, pool: &str, nodes: &[u32]) -> Result<(), ScenarioError> {
@@ -110,12 +123,12 @@ impl Scenario {
                 "a gang of several nodes takes whole nodes",
             )?;
         }
-        require(
-            class.per_day.is_finite() && class.per_day >= 0.0,
-            format!("{field}.per_day"),
-            "must be zero or more",
-        )?;
         let day = Span::from_millis(86_400_000);
+        require(
+            class.per_day >= 0.0 && class.per_day * self.times(day) <= MOST_RECORDS,
+            format!("{field}.per_day"),
+            "must be zero or more, and at most some millions in all",
+        )?;
         require(
             class.hours.is_none_or(|(from, until)| from < until && until <= day),
             format!("{field}.hours"),
@@ -129,6 +142,12 @@ impl Scenario {
             )?;
         }
         class.program.check(&format!("{field}.program"))?;
+        let line = Span::from_millis(class.program.line_millis());
+        require(
+            self.times(line) <= MOST_RECORDS,
+            format!("{field}.program.steps_per_line"),
+            "gives too many lines: let one line cover more steps",
+        )?;
         if let (Some(flops), Some(peak)) = (class.program.model_flops_per_step, pool.peak_tflops) {
             let devices =
                 f64::from(class.nodes) * f64::from(class.devices_per_node.unwrap_or(pool.devices_per_node));
@@ -148,6 +167,16 @@ impl Scenario {
             None => (!self.pools.is_empty()).then_some(0),
             Some(name) => self.pools.iter().position(|p| p.name == *name),
         }
+    }
+}
+
+impl StandingReservation {
+    fn overlaps(&self, other: &Self) -> bool {
+        let end = |r: &Self| r.at.as_millis() + r.lasts.as_millis();
+        self.pool == other.pool
+            && self.at.as_millis() < end(other)
+            && other.at.as_millis() < end(self)
+            && self.nodes.iter().any(|node| other.nodes.contains(node))
     }
 }
 
@@ -182,6 +211,11 @@ impl Pool {
 }
 
 impl Program {
+    /// Fault-free time of one line of the log, in milliseconds.
+    pub(crate) fn line_millis(&self) -> i64 {
+        self.step.as_millis().saturating_mul(i64::from(self.steps_per_line))
+    }
+
     fn check(&self, field: &str) -> Result<(), ScenarioError> {
         let share = |value: f64, name: &str| {
             require((0.0..=1.0).contains(&value), format!("{field}.{name}"), "must be a share, 0 to 1")
@@ -191,14 +225,19 @@ impl Program {
         require(self.step > Span::ZERO, format!("{field}.step"), "must be more than zero")?;
         require(line > 0, format!("{field}.steps_per_line"), "must be more than zero")?;
         require(
+            self.line_millis() <= Span::LONGEST.as_millis(),
+            format!("{field}.steps_per_line"),
+            "must give lines of less than ten years",
+        )?;
+        require(
             (0.0..=0.04).contains(&self.jitter),
             format!("{field}.jitter"),
             "must be 0 to 0.04: above it a step could not be told from warm-up",
         )?;
         require(
-            self.warm_up_excess > 0.1,
+            self.warm_up_excess > 0.1 && self.warm_up_excess <= 1_000.0,
             format!("{field}.warm_up_excess"),
-            "must be more than 0.1: below it a warm-up step could not be told from others",
+            "must be more than 0.1, below which a warm-up step could not be told from others, and at most 1000",
         )?;
         share(self.steps_spread, "steps_spread")?;
         if let Some(wait) = &self.input_wait {
@@ -227,9 +266,11 @@ impl Program {
         }
         if let Some(straggler) = &self.straggler {
             require(
-                straggler.lasts.as_millis() <= straggler.after.as_millis() / 3 && straggler.slowdown > 0.0,
+                straggler.lasts.as_millis() <= straggler.after.as_millis() / 3
+                    && straggler.slowdown > 0.0
+                    && straggler.slowdown <= 1_000.0,
                 format!("{field}.straggler"),
-                "must slow steps down, for at most a third of the time before it",
+                "must slow steps down, at most 1000 times, for at most a third of the time before it",
             )?;
         }
         match self.ending {

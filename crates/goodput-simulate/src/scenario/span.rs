@@ -32,6 +32,9 @@ impl Span {
     /// No time.
     pub const ZERO: Self = Self(0);
 
+    /// The longest that can be written: ten years.
+    pub const LONGEST: Self = Self(3_660 * 86_400_000);
+
     /// `millis` milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
@@ -64,7 +67,8 @@ impl FromStr for Span {
         let digits: i64 = format!("{whole}{fraction}").parse().map_err(|_| error())?;
         let denominator = 10_i64.pow(u32::try_from(fraction.len()).map_err(|_| error())?);
         let scaled = digits.checked_mul(*scale).ok_or_else(error)?;
-        if scaled % denominator == 0 { Ok(Self(scaled / denominator)) } else { Err(error()) }
+        let span = Self(scaled / denominator);
+        if scaled % denominator == 0 && span <= Self::LONGEST { Ok(span) } else { Err(error()) }
     }
 }
 
@@ -121,7 +125,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_duration() {
-        for text in ["", "5", "s", "5 weeks", "-3s", "1e3s", "0.5ms", "1.2.3s", "99999999999999999d"] {
+        for text in ["", "5", "s", "5 weeks", "-3s", "1e3s", "0.5ms", "1.2.3s", "99999999999999999d", "3661d"]
+        {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
     }

@@ -145,7 +145,7 @@ impl Simulation<'_> {
         let end = self.end;
         for job in self.running.clone() {
             let program = &self.scenario.jobs[self.jobs[job].class].program;
-            let line = program.step.as_millis() * i64::from(program.steps_per_line);
+            let line = program.line_millis();
             let current = self.current_mut(job);
             let start = current.start.unwrap_or(end);
             let charged = current.open_end(end * 1_000, line);

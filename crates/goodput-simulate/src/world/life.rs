@@ -218,8 +218,10 @@ impl<'a> Life<'a> {
             let count = line.min(progress.steps - step);
             let started = *progress.first_step_at.get_or_insert(self.now);
             let (lasts, steps) = self.steps(step, count, started, &mut warm_up, progress);
-            if next_fault < self.now + lasts {
-                let Some(faults) = &program.faults else { continue };
+            // A suspended job does not fail: its fault waits for the next line.
+            if let Some(faults) = program.faults.as_ref().filter(|_| steps.suspended == 0)
+                && next_fault < self.now + lasts
+            {
                 let at = next_fault.max(self.now + lasts / 2);
                 self.recover(progress, at, faults.recovery.as_millis());
                 step = progress.committed.map_or(0, |s| s + 1);
