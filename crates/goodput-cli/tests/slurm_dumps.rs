@@ -1,10 +1,6 @@
 //! Every form in which Slurm writes its records, through the binary: the right answer, or a refusal that says where and
 //! what to do.
-#![allow(
-    clippy::unwrap_used,
-    clippy::type_complexity,
-    reason = "a test may panic; the tables name their columns"
-)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod command;
 
@@ -257,8 +253,10 @@ fn a_file_in_anothers_place_is_named() {
 
 #[test]
 fn outages_come_from_events_nodes_and_reservations() {
-    let tables = [("--tables", "db/tres_table.tsv"), ("--tables", "db/vgpu_resv_table.tsv")];
-    let cases: [(&[(&str, &str)], [Option<i128>; 3]); 9] = [
+    const NAMES: (&str, &str) = ("--tables", "db/tres_table.tsv");
+    const RESERVATIONS: (&str, &str) = ("--tables", "db/vgpu_resv_table.tsv");
+    type Files = &'static [(&'static str, &'static str)];
+    let cases: [(Files, [Option<i128>; 3]); 9] = [
         (&[EVENTS], [Some(264), Some(456), Some(2_464)]),
         // A busy node that drains shows in the node's state alone: 4 free devices for 4 s.
         (&[EVENTS, NODES], [Some(264), Some(456 + 16), Some(2_464)]),
@@ -272,7 +270,7 @@ fn outages_come_from_events_nodes_and_reservations() {
             &[EVENTS, EVENTS, ("--events", "event-nodes.txt"), NODES, NODES],
             [Some(264), Some(456 + 16), Some(2_464)],
         ),
-        (&[EVENTS, NODES, tables[0], tables[1]], [None, Some(856 + 16), None]),
+        (&[EVENTS, NODES, NAMES, RESERVATIONS], [None, Some(856 + 16), None]),
     ];
     for (number, dump) in dumps().iter().enumerate() {
         for (files, seconds) in &cases {
