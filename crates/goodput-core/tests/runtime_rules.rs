@@ -357,7 +357,27 @@ fn teardown_is_short_and_a_zombie_is_long() {
     started().in_held(&[cancelled]).is(100.0, &[(Startup, 100.0), (Hang, 7200.0)]);
     // A fault that the log reports an hour after the last step: it hung until then.
     let log = started().stop(Fault, 3800);
-    log.in_held(&[held(0, 3830)]).is(100.0, &[(Startup, 100.0), (Hang, 3600.0), (Teardown, 30.0)]);
+    let cancelled = ended(0, 3830, JobState::Cancelled);
+    log.in_held(&[cancelled]).is(100.0, &[(Startup, 100.0), (Hang, 3600.0), (Teardown, 30.0)]);
+    // Still held: it had not ended, and was on its way to a new step.
+    log.in_held(&[held(0, 3830)]).is(100.0, &[(Startup, 100.0), (Hang, 3600.0), (Recovery, 30.0)]);
+}
+
+#[test]
+fn a_fault_without_a_new_step_is_recovery_until_the_job_ends() {
+    let failing = started().stop(Fault, 205);
+    // The job still holds its allocation when the records end, or its node died.
+    failing.in_held(&[held(0, 230)]).is(100.0, &[(Startup, 100.0), (Recovery, 30.0)]);
+    for log in [&failing, &started()] {
+        let node_failed = ended(0, 230, JobState::NodeFail);
+        log.in_held(&[node_failed]).is(100.0, &[(Startup, 100.0), (Recovery, 30.0)]);
+        let evicted = ended(0, 230, JobState::Preempted);
+        log.in_held(&[evicted]).is(100.0, &[(Startup, 100.0), (Preemption, 30.0)]);
+    }
+    // Its own end: what follows the fault is the end of execution.
+    for state in [JobState::Failed, JobState::Cancelled, JobState::Timeout] {
+        failing.in_held(&[ended(0, 230, state)]).is(100.0, &[(Startup, 100.0), (Teardown, 30.0)]);
+    }
 }
 
 #[test]

@@ -239,12 +239,22 @@ impl Teller<'_> {
             _ => None,
         });
         let cause = of_stop(signs(ending), release(ending), false);
+        let taken = matches!(release(ending), Some(Released::ByScheduler(_)));
+        let ended = released.is_some_and(|r| {
+            !matches!(r.turn, Turn::Released(Released::Silently)) || r.at < self.gap.window_to
+        });
         match stop {
             Some((at, StopCause::Preempted | StopCause::Reconfiguration)) => {
                 self.paint(until, cause.restart(), Some(at.source));
             }
             Some((at, stop)) => {
-                let after = self.after_execution(at.at, until);
+                let after = match self.after_execution(at.at, until) {
+                    // Taken away, or still held, after a fault: the job was on its way to a new step, and had not ended.
+                    Pattern::Teardown if stop == StopCause::Fault && (taken || (!ended && at.at < until)) => {
+                        cause.restart()
+                    }
+                    after => after,
+                };
                 let before = if at.at - self.at <= self.quiet_ns() {
                     after
                 } else if stop == StopCause::Fault {
@@ -256,16 +266,18 @@ impl Teller<'_> {
                 self.paint(until, after, Some(at.source));
             }
             None => {
-                let ended = released.is_some_and(|r| {
-                    !matches!(r.turn, Turn::Released(Released::Silently)) || r.at < self.gap.window_to
-                });
-                let short = until - self.at <= self.options.teardown_limit_ns;
-                let pattern = match cause {
+                // What the scheduler takes away may have been in the middle of a step, however long that is.
+                let usual_ns = if taken { self.quiet_ns() } else { 0 };
+                let short = until - self.at <= self.options.teardown_limit_ns.max(usual_ns);
+                let pattern = if !ended && until - self.at <= self.quiet_ns() {
                     // Still running, and no longer silent than a step may be: one is under way.
-                    _ if !ended && until - self.at <= self.quiet_ns() => Pattern::Pending,
-                    _ if !(ended && short) => Pattern::Hang,
-                    Cause::Preemption => Pattern::Preemption,
-                    _ => Pattern::Teardown,
+                    Pattern::Pending
+                } else if !(ended && short) {
+                    Pattern::Hang
+                } else if taken {
+                    cause.restart()
+                } else {
+                    Pattern::Teardown
                 };
                 self.paint(until, pattern, None);
             }

@@ -100,6 +100,8 @@ impl Simulation<'_> {
             _ => (Pattern::Recovery, None),
         };
         let class = &self.scenario.jobs[self.jobs[job].class];
+        // What the scheduler takes away may have been in the middle of a line, however long that is.
+        let usual = if state == JobState::Timeout { 0 } else { OVERDUE_LINES * class.program.line_millis() };
         let current = self.current_mut(job);
         let start = current.start.unwrap_or(now);
         let at = now * 1_000;
@@ -110,10 +112,8 @@ impl Simulation<'_> {
         }
         let (charged, stop) = match current.hangs_since(at) {
             // What hangs does not say that it stops.
-            Some(since) if state == JobState::Timeout => {
-                (if at - since > LONG_MS { Pattern::Hang } else { Pattern::Teardown }, None)
-            }
-            _ => (charged, stop),
+            Some(since) => (if at - since > LONG_MS.max(usual) { Pattern::Hang } else { charged }, None),
+            None => (charged, stop),
         };
         cut(&mut current.life, start * 1_000, alive * 1_000, at, charged);
         let stop = stop.map(|cause| Stretch { from: at, to: at, what: What::Mark(Mark::Stop(cause)) });
