@@ -1,6 +1,7 @@
 //! Instants and half-open intervals, in integer nanoseconds since the Unix epoch (UTC).
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::{Add, Sub};
 
 /// Nanoseconds in one second.
@@ -14,23 +15,45 @@ pub const NS_PER_SECOND: i64 = 1_000_000_000;
 /// let start = Timestamp::from_seconds(1_795_973_124);
 /// assert_eq!(start - submit, 1_000_000_000);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Timestamp(i64);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(
+    /// Nanoseconds with the sign bit turned over, so that order is kept and the value that is left out
+    /// makes an optional instant no larger than an instant: records of a million jobs hold many.
+    NonZeroU64,
+);
+
+const SIGN_BIT: u64 = 1 << 63;
 
 impl Timestamp {
-    /// The instant `ns` nanoseconds after the Unix epoch.
+    /// The instant `ns` nanoseconds after the Unix epoch. `i64::MIN` reads as the nanosecond after it.
     pub const fn from_nanos(ns: i64) -> Self {
-        Self(ns)
+        match NonZeroU64::new(ns.cast_unsigned() ^ SIGN_BIT) {
+            Some(biased) => Self(biased),
+            None => Self(NonZeroU64::MIN),
+        }
     }
 
     /// The instant `seconds` whole seconds after the Unix epoch. Saturates at the ends of the range (year 2262).
     pub const fn from_seconds(seconds: i64) -> Self {
-        Self(seconds.saturating_mul(NS_PER_SECOND))
+        Self::from_nanos(seconds.saturating_mul(NS_PER_SECOND))
     }
 
     /// Nanoseconds since the Unix epoch.
     pub const fn as_nanos(self) -> i64 {
-        self.0
+        (self.0.get() ^ SIGN_BIT).cast_signed()
+    }
+}
+
+impl Default for Timestamp {
+    /// The Unix epoch.
+    fn default() -> Self {
+        Self::from_nanos(0)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Timestamp").field(&self.as_nanos()).finish()
     }
 }
 
@@ -38,7 +61,8 @@ impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC, with the fraction of a second where there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SECONDS_PER_DAY: i64 = 86_400;
-        let (seconds, fraction) = (self.0.div_euclid(NS_PER_SECOND), self.0.rem_euclid(NS_PER_SECOND));
+        let (seconds, fraction) =
+            (self.as_nanos().div_euclid(NS_PER_SECOND), self.as_nanos().rem_euclid(NS_PER_SECOND));
         let (day, second) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
         let (year, month, day) = civil_date(day);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
@@ -67,21 +91,21 @@ impl Sub for Timestamp {
     /// Nanoseconds from `rhs` to `self`; negative when `self` is earlier.
     type Output = i64;
     fn sub(self, rhs: Self) -> i64 {
-        self.0.saturating_sub(rhs.0)
+        self.as_nanos().saturating_sub(rhs.as_nanos())
     }
 }
 
 impl Add<i64> for Timestamp {
     type Output = Self;
     fn add(self, ns: i64) -> Self {
-        Self(self.0.saturating_add(ns))
+        Self::from_nanos(self.as_nanos().saturating_add(ns))
     }
 }
 
 impl Sub<i64> for Timestamp {
     type Output = Self;
     fn sub(self, ns: i64) -> Self {
-        Self(self.0.saturating_sub(ns))
+        Self::from_nanos(self.as_nanos().saturating_sub(ns))
     }
 }
 
@@ -195,10 +219,19 @@ mod tests {
             (-1, "1969-12-31T23:59:59.999999999Z"),
             (1_795_974_121_351_000_000, "2026-11-29T17:42:01.351Z"),
             (951_782_400_000_000_000, "2000-02-29T00:00:00Z"),
-            (i64::MIN, "1677-09-21T00:12:43.145224192Z"),
+            (i64::MIN + 1, "1677-09-21T00:12:43.145224193Z"),
             (i64::MAX, "2262-04-11T23:47:16.854775807Z"),
         ] {
             assert_eq!(Timestamp::from_nanos(ns).to_string(), text);
         }
+    }
+
+    #[test]
+    fn instants_keep_their_order_and_their_nanoseconds() {
+        let ns = [i64::MIN + 1, -1, 0, 1, i64::MAX];
+        assert!(ns.iter().all(|&ns| Timestamp::from_nanos(ns).as_nanos() == ns));
+        assert!(ns.map(Timestamp::from_nanos).is_sorted());
+        assert_eq!(Timestamp::from_nanos(i64::MIN), Timestamp::from_nanos(i64::MIN + 1));
+        assert_eq!(size_of::<Option<Timestamp>>(), 8);
     }
 }

@@ -36,13 +36,13 @@ pub(super) struct Inside {
 pub(super) fn account_jobs(
     records: &FleetRecords,
     timelines: &[Timeline],
+    grouped: &Jobs,
     scheduling: &SchedulingAccount,
     options: &RuntimeOptions,
     detailed: usize,
 ) -> Result<Inside, Unbalanced> {
     let window = scheduling.window;
-    let grouped = Jobs::new(records);
-    let jobs = HeldByJob::new(records, &grouped, &scheduling.held);
+    let jobs = HeldByJob::new(records, grouped, &scheduling.held);
     let mut warnings = Vec::new();
     let mut by_id = index_timelines(records, timelines, &mut warnings);
     let has_timeline =
@@ -50,9 +50,8 @@ pub(super) fn account_jobs(
     let lives = if by_id.is_empty() {
         HeldLives::default()
     } else {
-        HeldLives::new(records, &grouped, has_timeline, window.to())
+        HeldLives::new(records, grouped, has_timeline, window.to())
     };
-    drop(grouped);
     let mut inside = Inside {
         pools: vec![Default::default(); scheduling.pools.len()],
         jobs: Vec::new(),

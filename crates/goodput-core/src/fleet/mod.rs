@@ -7,7 +7,7 @@ use crate::chain::Levels;
 use crate::ledger::{Ledger, Loss, Unbalanced};
 use crate::records::{FleetRecords, JobState, Symbol, Timeline};
 use crate::runtime::{RuntimeAccount, RuntimeOptions};
-use crate::scheduling::{self, SchedulingAccount, SchedulingError, SchedulingOptions};
+use crate::scheduling::{self, Jobs, SchedulingAccount, SchedulingError, SchedulingOptions};
 use crate::time::Window;
 use crate::warning::Warning;
 
@@ -42,10 +42,17 @@ pub fn account(
     timelines: &[Timeline],
     options: &FleetOptions,
 ) -> Result<FleetAccount, FleetError> {
-    let scheduling = scheduling::account(records, &options.scheduling)?;
+    let grouped = Jobs::new(records);
+    let scheduling = scheduling::account_jobs(records, &grouped, &options.scheduling)?;
     let window = scheduling.window;
-    let inside =
-        join::account_jobs(records, timelines, &scheduling, &options.runtime, options.detailed_jobs)?;
+    let inside = join::account_jobs(
+        records,
+        timelines,
+        &grouped,
+        &scheduling,
+        &options.runtime,
+        options.detailed_jobs,
+    )?;
     let mut pools = Vec::new();
     let mut fleet_losses = scheduling.fleet.losses.clone();
     let mut fleet_levels = Levels { offered: scheduling.fleet.offered, ..Levels::default() };

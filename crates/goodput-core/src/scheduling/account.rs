@@ -31,14 +31,25 @@ pub fn account(
     records: &FleetRecords,
     options: &SchedulingOptions,
 ) -> Result<SchedulingAccount, SchedulingError> {
+    account_jobs(records, &Jobs::new(records), options)
+}
+
+/// As [`account`], with the attempts grouped already.
+///
+/// # Errors
+/// As [`account`].
+pub fn account_jobs(
+    records: &FleetRecords,
+    jobs: &Jobs,
+    options: &SchedulingOptions,
+) -> Result<SchedulingAccount, SchedulingError> {
     if records.attempts.len() > MAX_POSITION {
         return Err(SchedulingError::TooMany { records: records.attempts.len() });
     }
     let mut notes = Notes::default();
     let window = options.window;
     let horizon = records_end(records, window, &mut notes)?;
-    let jobs = Jobs::new(records);
-    let intervals = HeldIntervals::new(records, &jobs, horizon, &mut notes);
+    let intervals = HeldIntervals::new(records, jobs, horizon, &mut notes);
     let layout = Layout::new(records, options, &intervals, &mut notes)?;
     let mut input = Input::new(records, window, horizon, &layout);
     input.attempts(&intervals, &mut notes);
@@ -92,7 +103,7 @@ pub fn account(
             pool.idle_reserved_evidence = evidence.of(Pattern::IdleReservation);
         }
     }
-    let grouping = Grouping { records, jobs: &jobs, window, horizon, placement: &placement, partly_held };
+    let grouping = Grouping { records, jobs, window, horizon, placement: &placement, partly_held };
     let cohorts = grouping.cohorts(cohorts, &mut notes);
     Ok(SchedulingAccount {
         window,

@@ -81,17 +81,12 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// An attempt held or waited.
-    pub fn count(&mut self, row: usize) {
+    /// An attempt held `time`, or waited and held nothing.
+    pub fn count(&mut self, row: usize, time: CapacityTime) {
         for cohort in self.of(row) {
-            self.cohorts[cohort as usize].attempts += 1;
-        }
-    }
-
-    /// An attempt held `time`.
-    pub fn hold(&mut self, row: usize, time: CapacityTime) {
-        for cohort in self.of(row) {
-            self.cohorts[cohort as usize].held += time;
+            let cohort = &mut self.cohorts[cohort as usize];
+            cohort.attempts += 1;
+            cohort.held += time;
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Devices on each node, rounded up; `None` when the record does not say how many nodes.
-    pub fn per_node(self) -> Option<u64> {
+    fn per_node(self) -> Option<u64> {
         (self.nodes > 0).then(|| self.devices.div_ceil(u64::from(self.nodes)))
     }
 }
@@ -40,6 +40,8 @@ impl Role {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub shape: Shape,
+    /// Of the shape, kept because it is asked for at every event.
+    pub per_node: Option<u64>,
     /// Eligible gangs.
     pub eligible: u64,
     /// Sum of device-minutes that the eligible gangs ask for, to weigh fragmentation.
@@ -64,6 +66,7 @@ impl Shapes {
         *self.index.entry(shape).or_insert_with(|| {
             waiting.push(Waiting {
                 shape,
+                per_node: shape.per_node(),
                 eligible: 0,
                 requested: 0,
                 roles: [false; Role::COUNT],

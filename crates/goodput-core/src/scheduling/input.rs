@@ -81,7 +81,6 @@ impl<'a> Input<'a> {
                 continue;
             }
             self.placement.place(self.records, self.layout, row, notes);
-            self.cohorts.count(row);
             if !waiting.is_empty() {
                 self.events.push(waiting.start, Kind::WaitStart, row);
                 self.waiters.add(&self.placement, row, waiting, attempt.source);
@@ -97,17 +96,19 @@ impl<'a> Input<'a> {
                     }
                 }
             }
+            let mut held_time = CapacityTime::ZERO;
             if !held.is_empty() {
                 self.events.push(held.end, Kind::Release, row);
-                self.hold(row, held);
+                held_time = self.hold(row, held);
             }
+            self.cohorts.count(row, held_time);
             if self.window.interval().contains(attempt.key.submit) {
                 self.weigh(row);
             }
         }
     }
 
-    fn hold(&mut self, row: usize, interval: Interval) {
+    fn hold(&mut self, row: usize, interval: Interval) -> CapacityTime {
         let mut devices = 0;
         for part in 0..self.placement.parts(row) {
             let shape = self.placement.shape(row, part);
@@ -120,8 +121,8 @@ impl<'a> Input<'a> {
             });
         }
         let time = CapacityTime::of(devices, interval.duration_ns());
-        self.cohorts.hold(row, time);
         *self.by_state.entry(self.records.attempts[row].state).or_default() += time;
+        time
     }
 
     fn weigh(&mut self, row: usize) {

@@ -31,7 +31,7 @@ use crate::records::{JobState, SourceRef, Symbol};
 use crate::time::{Interval, Timestamp, Window};
 use crate::warning::Warning;
 
-pub use account::account;
+pub use account::{account, account_jobs};
 pub use attempts::{HeldLives, Jobs, held_intervals_of};
 pub use fragmentation::{SharedNode, TaskClass, task_fragments, whole_node_fragments};
 

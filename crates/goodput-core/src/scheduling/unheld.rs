@@ -141,7 +141,7 @@ fn asked_by_role(free: &Free<'_>, demand: &Demand, shapes: &mut Shapes) -> [i64;
         } else if asked <= 1 {
             Role::Fits
         } else {
-            match waiting.shape.per_node().and_then(|per_node| free.holds(waiting.shape.nodes, per_node)) {
+            match waiting.per_node.and_then(|per_node| free.holds(waiting.shape.nodes, per_node)) {
                 Some(true) => Role::Fits,
                 Some(false) => Role::Misshapen,
                 None => Role::Unknown,

@@ -38,11 +38,19 @@ pub fn merge_duplicates(records: &mut FleetRecords, report: &mut ReadReport) {
 }
 
 fn name_the_only_cluster(records: &mut FleetRecords) {
-    let named = records.attempts.iter().map(|attempt| attempt.key.cluster);
-    let mut named = named.filter(|&cluster| cluster != Symbol::EMPTY);
-    let Some(only) = named.next().filter(|only| named.all(|cluster| cluster == *only)) else { return };
-    for attempt in &mut records.attempts {
-        attempt.key.cluster = only;
+    let mut only = None;
+    let mut is_missing = false;
+    for cluster in records.attempts.iter().map(|attempt| attempt.key.cluster) {
+        if cluster == Symbol::EMPTY {
+            is_missing = true;
+        } else if *only.get_or_insert(cluster) != cluster {
+            return;
+        }
+    }
+    if let Some(only) = only.filter(|_| is_missing) {
+        for attempt in &mut records.attempts {
+            attempt.key.cluster = only;
+        }
     }
 }
 

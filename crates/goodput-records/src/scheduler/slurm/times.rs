@@ -175,13 +175,9 @@ fn local_seconds(text: &[u8]) -> Option<i64> {
     else {
         return None;
     };
-    let two = |tens: u8, ones: u8| -> Option<i64> {
-        let digits = [tens, ones];
-        digits.iter().all(u8::is_ascii_digit).then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
-    };
-    let year = two(y1, y2)? * 100 + two(y3, y4)?;
-    let (month, day) = (two(m1, m2)?, two(d1, d2)?);
-    let (hour, minute, second) = (two(h1, h2)?, two(n1, n2)?, two(s1, s2)?);
+    let year = two_digits(y1, y2)? * 100 + two_digits(y3, y4)?;
+    let (month, day) = (two_digits(m1, m2)?, two_digits(d1, d2)?);
+    let (hour, minute, second) = (two_digits(h1, h2)?, two_digits(n1, n2)?, two_digits(s1, s2)?);
     let in_range = (1970..=2261).contains(&year)
         && (1..=12).contains(&month)
         && (1..=days_in_month(year, month)).contains(&day)
@@ -191,6 +187,11 @@ fn local_seconds(text: &[u8]) -> Option<i64> {
     in_range.then(|| {
         days_since_epoch(year, month, day) * DAY_SECONDS + hour * HOUR_SECONDS + minute * 60 + second
     })
+}
+
+fn two_digits(tens: u8, ones: u8) -> Option<i64> {
+    (tens.is_ascii_digit() && ones.is_ascii_digit())
+        .then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
 }
 
 fn days_in_month(year: i64, month: i64) -> i64 {
@@ -285,8 +286,12 @@ pub(super) fn quoted(text: &[u8]) -> String {
 
 /// A decimal number of at most 18 digits.
 pub(super) fn whole_number(digits: &[u8]) -> Option<u64> {
-    let is_number = (1..=18).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| digits.iter().fold(0, |n, b| n * 10 + u64::from(b - b'0')))
+    if !(1..=18).contains(&digits.len()) {
+        return None;
+    }
+    digits
+        .iter()
+        .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u64::from(byte - b'0')))
 }
 
 /// Nanoseconds of `[DD-[HH:]]MM:SS[.mmm]` (elapsed, suspended and limit columns); `None` when the
@@ -299,8 +304,15 @@ pub(super) fn whole_number(digits: &[u8]) -> Option<u64> {
 /// assert_eq!(duration_ns(b"UNLIMITED"), None);
 /// ```
 pub fn duration_ns(text: &[u8]) -> Option<i64> {
+    // The shape of almost every row.
+    if let &[h1, h2, b':', m1, m2, b':', s1, s2] = text
+        && let (Some(hours), Some(minutes), Some(seconds)) =
+            (two_digits(h1, h2), two_digits(m1, m2), two_digits(s1, s2))
+    {
+        return Some((hours * HOUR_SECONDS + minutes * 60 + seconds) * NS_PER_SECOND);
+    }
     let text = text.trim_ascii();
-    let (days, clock) = match memchr::memchr(b'-', text) {
+    let (days, clock) = match text.iter().position(|&b| b == b'-') {
         Some(dash) => (Some(short_number(&text[..dash])?), &text[dash + 1..]),
         None => (None, text),
     };

@@ -33,7 +33,8 @@ impl<'a> Tres<'a> {
         let mut tally = Tally::default();
         for item in text.split(|&b| b == b',') {
             let item = item.trim_ascii();
-            let Some(equals) = memchr::memchr(b'=', item) else {
+            // Items are a few bytes long: a search routine for long texts costs more than it saves.
+            let Some(equals) = item.iter().position(|&b| b == b'=') else {
                 match item {
                     b"" => continue,
                     _ => return Err(TresError(super::times::quoted(item))),
@@ -88,6 +89,9 @@ pub struct TresError(pub String);
 /// A whole count, where `K`, `M` and `G` are Slurm's powers of 1024; `None` when there is none, or
 /// when rounding hides it (`1.47K`).
 pub fn count(text: &[u8]) -> Option<u64> {
+    if let Some(number) = whole_number(text) {
+        return Some(number);
+    }
     let text = text.trim_ascii();
     let (digits, unit) = match text.split_last()? {
         (b'K', digits) => (digits, 1_u64 << 10),
