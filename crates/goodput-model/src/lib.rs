@@ -1,0 +1,1 @@
+//! What a training step computes, exactly, and what a device could: the two sides of MFU.
