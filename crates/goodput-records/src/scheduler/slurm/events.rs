@@ -13,10 +13,9 @@ use super::SlurmOptions;
 use super::kind::other_kind;
 use super::listing::Listing;
 use super::node_state::NodeState;
-use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
+use super::reading::{Fault, First, Lines, Outcome, Reading, read_file, shown, text};
 use super::times::whole_number;
 use super::tres::Tres;
-use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str = "export with: sacctmgr show event -P All_Time \
@@ -48,29 +47,23 @@ pub fn read_events<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
-    all_or_nothing(records, |records| read_all(label, file, input, options, records))
+    read_file(label, file, input, options, REMEDY, records, read_all)
 }
 
-fn read_all<'a>(
-    label: &'a str,
-    file: FileId,
-    input: impl BufRead + 'a,
-    options: &'a SlurmOptions,
+fn read_all(
+    reading: &mut Reading<'_>,
+    mut lines: Lines<'_>,
+    first: First,
     records: &mut FleetRecords,
-) -> Result<FileReport, ReadError> {
-    whole_devices(label, records)?;
+) -> Result<(), ReadError> {
     let nodes_before = records.node_intervals.len();
-    let mut reading = Reading::new(label, file, options);
-    let mut lines = Lines::new(label, input)?;
     let mut line = Vec::new();
-    let listing = header(&mut reading, &mut lines, &mut line)?;
-    let columns = Columns::find(&listing, &reading)?;
+    let listing = header(reading, &mut lines, first, &mut line)?;
+    let columns = Columns::find(&listing, reading)?;
     while let Some(number) = lines.next_filled(&mut line)? {
         reading.report.rows += 1;
         let outcome = match listing.fields(&line, columns.reason) {
-            Ok(fields) => {
-                Row { columns: &columns, fields, line: number }.take(&listing, &mut reading, records)
-            }
+            Ok(fields) => Row { columns: &columns, fields, line: number }.take(&listing, reading, records),
             Err(found) => Err(Fault::row("", format!("{found} fields, the header has another number"))),
         };
         reading.settle(number, outcome)?;
@@ -83,31 +76,29 @@ fn read_all<'a>(
                 .to_owned()
         });
     }
-    reading.finish()
+    Ok(())
 }
 
 fn header(
     reading: &mut Reading<'_>,
     lines: &mut Lines<'_>,
-    line: &mut Vec<u8>,
+    first: First,
+    second: &mut Vec<u8>,
 ) -> Result<Listing, ReadError> {
-    let Some(number) = lines.next_filled(line)? else {
-        return Err(reading.error(0, "the file is empty (a command that failed writes nothing)", REMEDY));
-    };
-    if line.trim_ascii_start().starts_with(b"{") {
+    let First { line: header, number } = first;
+    if header.trim_ascii_start().starts_with(b"{") {
         return Err(reading.error(number, "JSON, which no sacctmgr is known to write for events", REMEDY));
     }
-    if let Some((what, to_do)) = other_kind(line, "--events") {
+    if let Some((what, to_do)) = other_kind(&header, "--events") {
         return Err(reading.error(number, what, &to_do));
     }
-    if let Some(listing) = Listing::with_delimiter(line, reading.options.delimiter.as_deref()) {
+    if let Some(listing) = Listing::with_delimiter(&header, reading.options.delimiter.as_deref()) {
         reading.report.format = "sacctmgr event listing".to_owned();
         return Ok(listing);
     }
-    let header = std::mem::take(line);
-    lines.next(line)?;
+    lines.next(second)?;
     reading.report.format = "sacctmgr event listing in columns".to_owned();
-    Listing::columns(&header, line).ok_or_else(|| {
+    Listing::columns(&header, second).ok_or_else(|| {
         reading.other_file(number, &header, "--events", "is no header of an event listing", REMEDY)
     })
 }

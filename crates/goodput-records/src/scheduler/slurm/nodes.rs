@@ -14,9 +14,8 @@ use super::SlurmOptions;
 use super::keyed::Keyed;
 use super::node_state::NodeState;
 use super::nodes_json;
-use super::reading::{Fault, Lines, Outcome, Reading, text, whole_devices};
+use super::reading::{Fault, First, Lines, Outcome, Reading, read_file, text};
 use super::tres::{Tres, gres_devices};
-use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str = "export with: scontrol -o show node -d";
@@ -50,38 +49,32 @@ pub fn read_nodes<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
-    all_or_nothing(records, |records| read_all(label, file, input, at, options, records))
+    read_file(label, file, input, options, REMEDY, records, |reading, lines, first, records| {
+        read_all(reading, lines, first, at, records)
+    })
 }
 
-fn read_all<'a>(
-    label: &'a str,
-    file: FileId,
-    input: impl BufRead + 'a,
+fn read_all(
+    reading: &mut Reading<'_>,
+    lines: Lines<'_>,
+    first: First,
     at: Option<Timestamp>,
-    options: &'a SlurmOptions,
     records: &mut FleetRecords,
-) -> Result<FileReport, ReadError> {
-    whole_devices(label, records)?;
-    let mut reading = Reading::new(label, file, options);
-    let mut lines = Lines::new(label, input)?;
-    let mut line = Vec::new();
-    let Some(number) = lines.next_filled(&mut line)? else {
-        return Err(reading.error(0, "the file is empty (a command that failed writes nothing)", REMEDY));
-    };
+) -> Result<(), ReadError> {
+    let First { mut line, number } = first;
     if line.trim_ascii_start().starts_with(b"{") {
-        let rest = lines.rest()?;
         line.push(b'\n');
-        line.extend(rest);
-        nodes_json::read(&mut reading, &line, at, records)?;
+        line.extend(lines.rest()?);
+        nodes_json::read(reading, &line, at, records)?;
     } else if is_node_start(&line) {
         reading.report.format = "scontrol nodes".to_owned();
-        read_records(&mut reading, lines, line, number, at, records)?;
+        read_records(reading, lines, line, number, at, records)?;
     } else {
         let expected = "begins no scontrol show node (sinfo lists a node once for every partition)";
         return Err(reading.other_file(number, &line, "--nodes", expected, REMEDY));
     }
     records.node_samples.sort_by_key(|sample| sample.at);
-    reading.finish()
+    Ok(())
 }
 
 pub(super) fn is_node_start(line: &[u8]) -> bool {

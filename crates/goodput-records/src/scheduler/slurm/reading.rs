@@ -10,6 +10,7 @@ use super::SlurmOptions;
 use super::kind::other_kind;
 use super::node_list::NodeLists;
 use super::times::{Times, quoted};
+use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 /// One file while it is read.
@@ -158,6 +159,35 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// The first line of a file that is not blank.
+pub(super) struct First {
+    pub(super) line: Vec<u8>,
+    pub(super) number: u32,
+}
+
+/// Reads one file: `read` gets it from its first line that is not blank. A file that fails leaves no records behind.
+pub(super) fn read_file<'a>(
+    label: &'a str,
+    file: FileId,
+    input: impl BufRead + 'a,
+    options: &'a SlurmOptions,
+    remedy: &str,
+    records: &mut FleetRecords,
+    read: impl FnOnce(&mut Reading<'a>, Lines<'a>, First, &mut FleetRecords) -> Result<(), ReadError>,
+) -> Result<FileReport, ReadError> {
+    all_or_nothing(records, |records| {
+        whole_devices(label, records)?;
+        let mut reading = Reading::new(label, file, options);
+        let mut lines = Lines::new(label, input)?;
+        let mut line = Vec::new();
+        let Some(number) = lines.next_filled(&mut line)? else {
+            return Err(reading.error(0, "the file is empty (a command that failed writes nothing)", remedy));
+        };
+        read(&mut reading, lines, First { line, number }, records)?;
+        reading.finish()
+    })
+}
+
 /// Devices of Slurm records are whole: they cannot join records that count thousandths.
 pub(super) fn whole_devices(label: &str, records: &FleetRecords) -> Result<(), ReadError> {
     if records.device_unit.per_device() == 1 {
@@ -189,7 +219,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(label: &'a str, input: impl BufRead + 'a) -> Result<Self, ReadError> {
+    fn new(label: &'a str, input: impl BufRead + 'a) -> Result<Self, ReadError> {
         let input = crate::gzip::inflated(input).map_err(|source| io_error(label, source))?;
         Ok(Self { input, label, number: 0 })
     }

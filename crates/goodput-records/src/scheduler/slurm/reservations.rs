@@ -13,8 +13,7 @@ use super::SlurmOptions;
 use super::keyed::Keyed;
 use super::kind::other_kind;
 use super::listing::Listing;
-use super::reading::{Fault, Lines, Outcome, Reading, shown, text, whole_devices};
-use crate::scheduler::all_or_nothing::all_or_nothing;
+use super::reading::{Fault, First, Lines, Outcome, Reading, read_file, shown, text};
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str = "export with: sacctmgr show reservation -P start=<from> \
@@ -43,49 +42,40 @@ pub fn read_reservations<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
-    all_or_nothing(records, |records| read_all(label, file, input, options, records))
+    read_file(label, file, input, options, REMEDY, records, read_all)
 }
 
-fn read_all<'a>(
-    label: &'a str,
-    file: FileId,
-    input: impl BufRead + 'a,
-    options: &'a SlurmOptions,
+fn read_all(
+    reading: &mut Reading<'_>,
+    mut lines: Lines<'_>,
+    first: First,
     records: &mut FleetRecords,
-) -> Result<FileReport, ReadError> {
-    whole_devices(label, records)?;
-    let mut reading = Reading::new(label, file, options);
-    let mut lines = Lines::new(label, input)?;
-    let mut line = Vec::new();
-    let Some(number) = lines.next_filled(&mut line)? else {
-        return Err(reading.error(0, "the file is empty (a command that failed writes nothing)", REMEDY));
-    };
+) -> Result<(), ReadError> {
+    let First { line, number } = first;
     if line.starts_with(b"No reservations in the system") {
         reading.report.format = "scontrol reservations".to_owned();
-        return reading.finish();
+        return Ok(());
     }
     if line.trim_ascii_start().starts_with(b"ReservationName=") {
         reading.report.format = "scontrol reservations".to_owned();
-        read_records(&mut reading, lines, line, number, records)?;
-        return reading.finish();
+        return read_records(reading, lines, line, number, records);
     }
     if let Some((what, to_do)) = other_kind(&line, "--reservations") {
         return Err(reading.error(number, what, &to_do));
     }
-    let listing = match Listing::with_delimiter(&line, options.delimiter.as_deref()) {
+    let listing = match Listing::with_delimiter(&line, reading.options.delimiter.as_deref()) {
         Some(listing) => listing,
         None => {
-            let header = std::mem::take(&mut line);
-            lines.next(&mut line)?;
-            Listing::columns(&header, &line).ok_or_else(|| {
+            let mut second = Vec::new();
+            lines.next(&mut second)?;
+            Listing::columns(&line, &second).ok_or_else(|| {
                 let expected = "begins no list of reservations";
-                reading.other_file(number, &header, "--reservations", expected, REMEDY)
+                reading.other_file(number, &line, "--reservations", expected, REMEDY)
             })?
         }
     };
     reading.report.format = "sacctmgr reservation listing".to_owned();
-    read_listing(&mut reading, lines, &listing, records)?;
-    reading.finish()
+    read_listing(reading, lines, &listing, records)
 }
 
 /// One reservation as text, whatever it was read from.

@@ -17,11 +17,10 @@ use serde_json::value::RawValue;
 use super::SlurmOptions;
 use super::node_state::NodeState;
 use super::nodes::{Inventory, is_node_start};
-use super::reading::{Fault, Lines, Outcome, Reading, shown, whole_devices};
+use super::reading::{Fault, First, Lines, Outcome, Reading, read_file, shown};
 use super::state::{job_state, wait_reason};
 use super::tres::gres_devices;
 use crate::decimal::scaled;
-use crate::scheduler::all_or_nothing::all_or_nothing;
 use crate::{FileReport, ReadError, Treatment};
 
 const REMEDY: &str =
@@ -54,31 +53,24 @@ pub fn read_snapshots<'a>(
     options: &'a SlurmOptions,
     records: &mut FleetRecords,
 ) -> Result<FileReport, ReadError> {
-    all_or_nothing(records, |records| read_all(label, file, input, options, records))
+    read_file(label, file, input, options, REMEDY, records, read_all)
 }
 
-fn read_all<'a>(
-    label: &'a str,
-    file: FileId,
-    input: impl BufRead + 'a,
-    options: &'a SlurmOptions,
+fn read_all(
+    reading: &mut Reading<'_>,
+    lines: Lines<'_>,
+    first: First,
     records: &mut FleetRecords,
-) -> Result<FileReport, ReadError> {
-    whole_devices(label, records)?;
-    let mut reading = Reading::new(label, file, options);
-    let mut lines = Lines::new(label, input)?;
-    let mut line = Vec::new();
-    let Some(number) = lines.next_filled(&mut line)? else {
-        return Err(reading.error(0, "the file is empty", REMEDY));
-    };
+) -> Result<(), ReadError> {
+    let First { line, number } = first;
     match line.trim_ascii_start().first() {
         Some(b'{') => {
             reading.report.format = "snapshots".to_owned();
-            read_objects(&mut reading, lines, line, number, records)?;
+            read_objects(reading, lines, line, number, records)?;
         }
         Some(b'#') => {
             reading.report.format = "scontrol nodes over time".to_owned();
-            read_blocks(&mut reading, lines, line, number, records)?;
+            read_blocks(reading, lines, line, number, records)?;
         }
         _ => {
             return Err(reading.other_file(number, &line, "--snapshots", "begins no snapshots", REMEDY));
@@ -86,7 +78,7 @@ fn read_all<'a>(
     }
     records.node_samples.sort_by_key(|sample| sample.at);
     records.queue_samples.sort_by_key(|sample| sample.at);
-    reading.finish()
+    Ok(())
 }
 
 /// One line. Times stay text so that no digit passes through a float.
