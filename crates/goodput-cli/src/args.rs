@@ -180,13 +180,16 @@ pub struct WorkArgs {
     /// Devices of one slice, for logs that count slices.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub devices_per_slice: Option<u64>,
-    /// Device name.
+    /// Device name. With --dtype, the catalogue knows its dense peak (docs/devices.md).
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
-    /// Dense peak of one device in TFLOP/s for the arithmetic's own dtype.
+    /// More devices than the catalogue's own (docs/devices.md).
+    #[arg(long, value_name = "FILE")]
+    pub device_file: Option<PathBuf>,
+    /// Dense peak of one device in TFLOP/s for the arithmetic's own dtype, over the catalogue's.
     #[arg(long, value_name = "TFLOPS", value_parser = positive)]
     pub peak_tflops: Option<f64>,
-    /// dtype of that peak.
+    /// dtype of the arithmetic: bf16, fp16, fp8, fp4, tf32, int8 or fp32.
     #[arg(long, value_name = "NAME")]
     pub dtype: Option<String>,
     /// Model FLOPs per real token (forward and backward, no recompute), for logs that give tokens.

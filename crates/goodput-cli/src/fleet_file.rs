@@ -18,6 +18,7 @@ struct FleetFile {
     to: Option<String>,
     records: RecordFiles,
     timelines: Vec<TimelineFile>,
+    device_file: Option<PathBuf>,
     pools: BTreeMap<String, String>,
     denominator: Option<DenominatorWord>,
     price_per_device_hour: Option<f64>,
@@ -169,6 +170,7 @@ fn take_file(
     for import in file.records.import {
         request.imports.push((below(folder, import.map)?, within(import.files)?));
     }
+    let device_file = file.device_file.map(|path| below(folder, path)).transpose()?;
     for timeline in file.timelines {
         request.timelines.push(TimelineInput {
             file: below(folder, timeline.file)?,
@@ -177,6 +179,7 @@ fn take_file(
                 devices: None,
                 devices_per_slice: timeline.devices_per_slice,
                 device: timeline.device,
+                device_file: device_file.clone(),
                 peak_tflops: timeline.peak_tflops,
                 dtype: timeline.dtype,
                 flops_per_token: timeline.flops_per_token,

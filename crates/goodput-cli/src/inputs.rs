@@ -20,6 +20,7 @@ use goodput_records::{FileReport, ReadReport};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::WorkArgs;
+use crate::device;
 use crate::error::CliError;
 use crate::fleet_file::{Request, TimelineInput};
 
@@ -106,7 +107,11 @@ impl Inputs {
         };
         let label = label(&input.file);
         let read = read_timeline(&label, self.next(), open(&input.file)?, &options)?;
-        Ok(self.take_timelines(read, &input.work))
+        let mut timelines = self.take_timelines(read, &input.work);
+        for timeline in &mut timelines {
+            device::fill_peak(&mut timeline.ideal, &input.work)?;
+        }
+        Ok(timelines)
     }
 
     /// Takes what a reader returned: one report a file, however many jobs it held.

@@ -3,6 +3,7 @@
 mod account;
 mod args;
 mod demo;
+mod device;
 mod error;
 mod fleet_file;
 mod inputs;

@@ -68,7 +68,8 @@ pub enum NoProgramFactor {
     NoWork,
     /// No peak: there is no default device.
     #[error(
-        "the peak of device {device} is not known: state the device and its dense peak for the arithmetic's dtype"
+        "the peak of device {device} is not known: state the device and the arithmetic's dtype, and its dense peak \
+         if the catalogue lacks it"
     )]
     NoPeak {
         /// The device, as far as the log names it.
