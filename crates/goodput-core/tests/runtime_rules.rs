@@ -364,6 +364,22 @@ fn teardown_is_short_and_a_zombie_is_long() {
 }
 
 #[test]
+fn silence_is_counted_from_the_last_work_and_not_from_the_last_step() {
+    let evaluating = || started().phase(Phase::Evaluation, 200, 3800);
+    // Still held, and quiet for no longer than a step may be: one is under way.
+    evaluating()
+        .in_held(&[held(0, 3805)])
+        .is(100.0, &[(Startup, 100.0), (Evaluation, 3600.0), (Pending, 5.0)]);
+    evaluating()
+        .in_held(&[held(0, 7400)])
+        .is(100.0, &[(Startup, 100.0), (Evaluation, 3600.0), (Hang, 3600.0)]);
+    let completed = ended(0, 3830, JobState::Completed);
+    evaluating().in_held(&[completed]).is(100.0, &[(Startup, 100.0), (Evaluation, 3600.0), (Teardown, 30.0)]);
+    let stopped = evaluating().stop(Finished, 3803);
+    stopped.in_held(&[held(0, 3830)]).is(100.0, &[(Startup, 100.0), (Evaluation, 3600.0), (Teardown, 30.0)]);
+}
+
+#[test]
 fn a_fault_without_a_new_step_is_recovery_until_the_job_ends() {
     let failing = started().stop(Fault, 205);
     // The job still holds its allocation when the records end, or its node died.

@@ -138,6 +138,7 @@ pub(crate) fn open(ledger: &LedgerView, losses: &[LossView]) -> Option<String> {
         (open != CapacityTime::ZERO).then(text)
     };
     let parts: Vec<_> = [
+        part(Boundary::Scheduling, "were offered where no record says whether they were held"),
         part(Boundary::Runtime, "were held and may yet prove retained"),
         part(Boundary::Program, "were retained and have no known ideal"),
     ]

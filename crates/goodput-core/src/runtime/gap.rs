@@ -19,6 +19,8 @@ pub(super) struct Between<'a> {
     pub to: Option<Timestamp>,
     /// The last step before.
     pub last: SourceRef,
+    /// End of the last phase that the log declares in a gap that no step follows: the job was alive until then.
+    pub alive_to: Option<Timestamp>,
     /// Signs of stops and starts, in order.
     pub evidence: &'a [Evidence],
     /// The held intervals, of which those that end at or before `from` may be left out.
@@ -255,7 +257,7 @@ impl Teller<'_> {
                     }
                     after => after,
                 };
-                let before = if at.at - self.at <= self.quiet_ns() {
+                let before = if self.silent_ns(at.at) <= self.quiet_ns() {
                     after
                 } else if stop == StopCause::Fault {
                     Pattern::Hang
@@ -268,8 +270,9 @@ impl Teller<'_> {
             None => {
                 // What the scheduler takes away may have been in the middle of a step, however long that is.
                 let usual_ns = if taken { self.quiet_ns() } else { 0 };
-                let short = until - self.at <= self.options.teardown_limit_ns.max(usual_ns);
-                let pattern = if !ended && until - self.at <= self.quiet_ns() {
+                let silent_ns = self.silent_ns(until);
+                let short = silent_ns <= self.options.teardown_limit_ns.max(usual_ns);
+                let pattern = if !ended && silent_ns <= self.quiet_ns() {
                     // Still running, and no longer silent than a step may be: one is under way.
                     Pattern::Pending
                 } else if !(ended && short) {
@@ -282,6 +285,11 @@ impl Teller<'_> {
                 self.paint(until, pattern, None);
             }
         }
+    }
+
+    /// How long the log has told of nothing by `until`.
+    fn silent_ns(&self, until: Timestamp) -> i64 {
+        until - self.gap.alive_to.map_or(self.at, |alive| alive.min(until).max(self.at))
     }
 
     /// How long no line may come before that is a silence.

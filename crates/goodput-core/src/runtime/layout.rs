@@ -137,6 +137,9 @@ impl Layout<'_> {
             from: before.map(|e| Timestamp::from_nanos(laid[e.steps.end - 1].end_ns)),
             to: after.map(|e| step(e.steps.start).start),
             last: self.source(before.map_or(0, |e| step(e.steps.end - 1).line)),
+            alive_to: before
+                .filter(|_| after.is_none())
+                .and_then(|e| self.alive_to(step(e.steps.end - 1).start)),
             evidence: &self.executions.evidence[self.executions.gaps[gap].evidence.clone()],
             held: &self.held[first_held..],
             usual_ns: gap.checked_sub(1).map_or(0, |e| {
@@ -166,6 +169,16 @@ impl Layout<'_> {
             .filter(|p| is_work(p.phase))
             .map(|p| p.interval)
             .reduce(|later, earlier| Interval::new(earlier.start, later.end))
+    }
+
+    /// End of the last phase that began after the last step did, other than a start's.
+    fn alive_to(&self, last_step: Timestamp) -> Option<Timestamp> {
+        let phases = self.executions.declared.all().iter().rev();
+        phases
+            .take_while(|p| p.interval.start >= last_step)
+            .filter(|p| !matches!(p.phase, Phase::Launch | Phase::CheckpointLoad))
+            .map(|p| p.interval.end)
+            .max()
     }
 
     /// The start before the work, the work, and what comes after it.

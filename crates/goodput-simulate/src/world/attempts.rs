@@ -168,20 +168,20 @@ impl Attempt {
     fn open_end(&self, at: i64, line: i64) -> Pattern {
         let faulted = What::Mark(Mark::Stop(StopCause::Fault));
         let mut seen = self.life.iter().rev().filter(|s| s.to <= at);
-        let last = seen.find(|s| s.what == faulted || matches!(s.what, What::Steps(_)));
+        let last = seen.find(|s| s.what == faulted || s.what.is_work());
         match (self.after_finish(at), last) {
             (Some(charged), _) => charged,
             (None, Some(last)) if last.what == faulted => Pattern::Recovery,
-            // Steps are under way, unless they are long overdue.
+            // A step is under way, unless it is long overdue.
             (None, Some(last)) if at - last.to > OVERDUE_LINES * line => Pattern::Hang,
             (None, _) => Pattern::Pending,
         }
     }
 
-    /// The end of its last step, if it hangs at `at`.
+    /// The end of its last step or other work, if it hangs at `at`.
     fn hangs_since(&self, at: i64) -> Option<i64> {
         let hang = |s: &Stretch| s.what == What::Silence(Pattern::Hang) && s.from < at;
-        let last = self.life.iter().rev().find(|s| s.to <= at && matches!(s.what, What::Steps(_)))?;
+        let last = self.life.iter().rev().find(|s| s.to <= at && s.what.is_work())?;
         self.life.iter().any(hang).then_some(last.to)
     }
 }

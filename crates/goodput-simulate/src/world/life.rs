@@ -396,6 +396,15 @@ pub(crate) fn cut(stretches: &mut Vec<Stretch>, start: i64, alive: i64, release:
 }
 
 impl What {
+    /// Whether a log line shows that the job worked.
+    pub(crate) fn is_work(&self) -> bool {
+        match self {
+            Self::Steps(_) => true,
+            Self::Phase { phase, .. } => matches!(phase, Phase::Evaluation | Phase::CheckpointPause),
+            _ => false,
+        }
+    }
+
     /// Whether it is one of the stretches that tile an allocation.
     pub fn is_tile(&self) -> bool {
         !matches!(self, Self::Mark(_) | Self::Suspension)
