@@ -1,0 +1,158 @@
+//! Configurations that are refused, and why.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use goodput_model::{Architecture, ArchitectureError};
+use serde_json::{Value, json};
+
+fn llama() -> Value {
+    json!({
+        "model_type": "llama", "vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008,
+        "num_hidden_layers": 32, "num_attention_heads": 32,
+    })
+}
+
+fn with(mut config: Value, fields: &[(&str, Value)]) -> Value {
+    for (field, value) in fields {
+        config[*field] = value.clone();
+    }
+    config
+}
+
+fn refused(config: &Value) -> ArchitectureError {
+    Architecture::from_hugging_face(&config.to_string(), "config.json").unwrap_err()
+}
+
+#[test]
+fn an_error_names_the_field() {
+    let cases = [
+        (with(llama(), &[("num_key_value_heads", json!(5))]), "num_key_value_heads"),
+        (with(llama(), &[("hidden_size", json!(4097))]), "hidden_size"),
+        (with(llama(), &[("hidden_size", json!(-1))]), "hidden_size"),
+        (with(llama(), &[("hidden_size", json!("4096"))]), "hidden_size"),
+        (with(llama(), &[("hidden_size", json!(1_u64 << 60))]), "hidden_size"),
+        (with(llama(), &[("num_hidden_layers", json!(4_000_000_000_u64))]), "num_hidden_layers"),
+        (with(llama(), &[("num_hidden_layers", json!(0))]), "num_hidden_layers"),
+        (with(llama(), &[("layer_types", json!(["full_attention"]))]), "layer_types"),
+        (with(llama(), &[("intermediate_size", Value::Null)]), "intermediate_size"),
+        (with(llama(), &[("use_bidirectional_attention", json!(true))]), "use_bidirectional_attention"),
+        (with(llama(), &[("layer_types", json!(vec!["conv"; 32]))]), "layer_types"),
+        (
+            with(llama(), &[("model_type", json!("mixtral")), ("num_local_experts", json!(8))]),
+            "num_experts_per_tok",
+        ),
+        (
+            with(
+                llama(),
+                &[
+                    ("model_type", json!("mixtral")),
+                    ("num_local_experts", json!(8)),
+                    ("num_experts_per_tok", json!(9)),
+                ],
+            ),
+            "active",
+        ),
+    ];
+    for (config, field) in cases {
+        let error = refused(&config).to_string();
+        assert!(error.contains(field), "{field}: {error}");
+    }
+}
+
+#[test]
+fn another_kind_of_model_lists_the_kinds_that_are_supported() {
+    for config in [
+        json!({"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "vocab_size": 51865}),
+        json!({"model_type": "clip", "projection_dim": 512}),
+        json!({"hidden_size": 4096}),
+        json!({"_class_name": "UNet2DConditionModel", "in_channels": 4}),
+    ] {
+        let error = refused(&config);
+        assert!(matches!(error, ArchitectureError::OtherKind { .. }), "{error}");
+        assert!(error.to_string().contains("deepseek_v3"), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_decoder_is_read_only_if_every_field_is_understood() {
+    let plain = with(llama(), &[("model_type", json!("newllama")), ("rope_theta", json!(1e6))]);
+    let read = Architecture::from_hugging_face(&plain.to_string(), "config.json").unwrap();
+    assert_eq!(read.parameters().unwrap().total, 6_738_415_616);
+    assert_eq!(read.family, "newllama");
+
+    let odd = with(plain.clone(), &[("num_experts", json!(64))]);
+    let error = refused(&odd);
+    assert!(
+        matches!(&error, ArchitectureError::UnknownField { field, .. } if field == "num_experts"),
+        "{error}"
+    );
+
+    // Which layers slide is a family's own rule.
+    let sliding = with(plain, &[("sliding_window", json!(4096))]);
+    let error = refused(&sliding);
+    assert!(
+        matches!(&error, ArchitectureError::Unsupported { field, .. } if field == "sliding_window"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_field_that_changes_flops_and_is_not_counted_is_named() {
+    let deepseek = with(
+        llama(),
+        &[
+            ("model_type", json!("deepseek_v3")),
+            ("kv_lora_rank", json!(512)),
+            ("qk_nope_head_dim", json!(128)),
+            ("qk_rope_head_dim", json!(64)),
+            ("v_head_dim", json!(128)),
+            ("index_topk", json!(2048)),
+        ],
+    );
+    let error = refused(&deepseek);
+    assert!(
+        matches!(&error, ArchitectureError::Unsupported { field, .. } if field == "index_topk"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_no_json_says_where() {
+    for text in ["", "[]", "{\"model_type\": ", "3", "{\"a\": Infinity"] {
+        let error = Architecture::from_hugging_face(text, "config.json").unwrap_err();
+        assert!(matches!(error, ArchitectureError::Syntax { .. }), "{error}");
+        assert!(error.to_string().starts_with("config.json: "), "{error}");
+    }
+}
+
+#[test]
+fn our_own_form_names_what_it_does_not_know() {
+    let error = Architecture::from_yaml("name: x\ntext: {width: 64, heads: 3}", "x.yaml").unwrap_err();
+    assert!(error.to_string().contains("heads"), "{error}");
+    let error = Architecture::from_yaml("name: x", "x.yaml").unwrap_err();
+    assert!(matches!(error, ArchitectureError::Missing { .. }), "{error}");
+    let cross = "
+name: x
+text:
+  width: 64
+  vocabulary: 100
+  decoder: [{blocks: 1, cross_attention: {heads: 1, kv_heads: 1, head_dim: 64}}]
+";
+    let error = Architecture::from_yaml(cross, "x.yaml").unwrap_err();
+    assert!(error.to_string().contains("text.encoder"), "{error}");
+}
+
+/// Fields of both halves of a multimodal configuration, in the older and the newer layout.
+#[test]
+fn a_multimodal_configuration_has_text_and_tower() {
+    let vision = json!({
+        "depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 4096,
+        "window_size": 112, "fullatt_block_indexes": [7, 15, 23, 31],
+    });
+    let old = with(llama(), &[("model_type", json!("qwen2_5_vl")), ("vision_config", vision.clone())]);
+    let new = json!({"model_type": "qwen2_5_vl", "text_config": llama(), "vision_config": vision});
+    let read = |config: &Value| Architecture::from_hugging_face(&config.to_string(), "vl").unwrap();
+    let (old, new) = (read(&old), read(&new));
+    assert_eq!(old, new);
+    assert!(old.text.is_some() && old.vision.is_some());
+}
