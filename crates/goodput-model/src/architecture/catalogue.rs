@@ -44,8 +44,10 @@ impl Architecture {
 /// The names most like `name`, best first.
 fn near(name: &str, architectures: &[Architecture]) -> Vec<String> {
     const SHOWN: usize = 3;
-    let wanted = name.to_ascii_lowercase();
+    // Apart from case and punctuation, of which no two people use the same.
+    let plain = |name: &str| name.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "");
+    let likeness = |known: &str| strsim::jaro_winkler(&plain(known), &plain(name));
     let mut names: Vec<&str> = architectures.iter().map(|architecture| architecture.name.as_str()).collect();
-    names.sort_by(|a, b| strsim::jaro_winkler(b, &wanted).total_cmp(&strsim::jaro_winkler(a, &wanted)));
+    names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
     names.into_iter().take(SHOWN).map(str::to_owned).collect()
 }
