@@ -39,7 +39,7 @@ use crate::{FileReport, ReadError};
 
 pub use combine::{combine, combine_by_job};
 pub use merge::merge;
-pub use own::TimelineWriter;
+pub use own::{RecordError, TimelineRecorder, TimelineWriter};
 
 /// How to read a job's log.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,8 @@
 //! Goodput's own timeline format, version 1: `docs/timeline-format.md` and `schemas/timeline.schema.json`.
 
 mod fields;
+mod lock;
+mod recorder;
 mod write;
 
 use std::io::BufRead;
@@ -15,6 +17,7 @@ use super::lines::Lines;
 use super::{Account, Format, Source};
 use crate::{ReadError, Treatment};
 
+pub use recorder::{RecordError, TimelineRecorder};
 pub use write::TimelineWriter;
 
 pub(super) const FORMAT: Format = Format { name: "goodput-timeline", sniff, read };

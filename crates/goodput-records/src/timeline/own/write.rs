@@ -185,6 +185,18 @@ impl<W: Write> TimelineWriter<W> {
             }
         }
     }
+
+    /// Writes the end of the last open phase of that kind and name.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn phase_end(&mut self, phase: Phase, name: &str, at: Timestamp) -> io::Result<()> {
+        write!(self.out, "{{\"event\":\"phase_end\",\"phase\":\"{}\"", phase_word(phase))?;
+        if !name.is_empty() {
+            write!(self.out, ",\"name\":{}", json!(name))?;
+        }
+        writeln!(self.out, ",\"at\":{}}}", seconds(at))
+    }
 }
 
 fn seconds(at: Timestamp) -> String {
