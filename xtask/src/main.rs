@@ -8,11 +8,15 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 mod page;
+mod python;
 
 const USAGE: &str = "cargo xtask <task>
 
-  test      format, lints, every test, documentation, licences, and the report page in a browser
+  test      format, lints, every test, documentation, licences, the Python package, and the report page in a browser
   page      only the report page in a browser (needs chromium)
+  python    only the Python package (needs python3; installs what it tests with into the build cache)
+  python-frameworks
+            the same with PyTorch, Transformers and Lightning (installs 6 GB)
   deny      only licences and sources (installs cargo-deny into the build cache when it is missing)
 ";
 
@@ -21,6 +25,8 @@ fn main() -> ExitCode {
     let outcome = match task.as_str() {
         "test" => test(),
         "page" => page::check(),
+        "python" => python::check(),
+        "python-frameworks" => python::check_frameworks(),
         "deny" => deny(),
         _ => Err(USAGE.to_owned()),
     };
@@ -42,6 +48,7 @@ fn test() -> Result<(), String> {
     doc.env("RUSTDOCFLAGS", "--deny warnings");
     run(doc)?;
     deny()?;
+    python::check()?;
     page::check()
 }
 

@@ -11,7 +11,7 @@ use goodput_core::records::{
 };
 use goodput_core::{Interval, Timestamp};
 
-use super::fields::Fields;
+use super::fields::{CAUSES, Fields, PHASES};
 use super::lock::{WriterLock, lock_path};
 use super::write::TimelineWriter;
 
@@ -126,6 +126,11 @@ pub enum RecordError {
 }
 
 impl TimelineRecorder {
+    /// The format's words for the phases.
+    pub const PHASES: &'static [(&'static str, Phase)] = &PHASES;
+    /// The format's words for the causes of a stop.
+    pub const CAUSES: &'static [(&'static str, StopCause)] = &CAUSES;
+
     /// Opens `path` for the job that `header` describes (its steps and events are not looked at) and records the
     /// launch of an attempt. The file may hold earlier attempts of the same job.
     ///

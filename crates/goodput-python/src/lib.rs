@@ -1,0 +1,19 @@
+//! The native half of `fleet_goodput`: thin classes and functions over the Rust crates. What a person sees, with its
+//! documentation, is under `python/fleet_goodput`.
+
+mod errors;
+mod meter;
+mod recorder;
+
+use pyo3::prelude::*;
+
+/// Native half of `fleet_goodput`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::errors::GoodputError;
+    #[pymodule_export]
+    use crate::meter::{Figures, LocalStep, RankRow, ThroughputMeter};
+    #[pymodule_export]
+    use crate::recorder::Recorder;
+}
