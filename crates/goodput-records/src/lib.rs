@@ -2,11 +2,13 @@
 //! [`goodput_core::records`], with a [`ReadReport`] that accounts for every row.
 
 pub mod scheduler;
+pub mod throughput;
 pub mod timeline;
 
 mod decimal;
 mod error;
 mod gzip;
+mod lines;
 mod read_report;
 
 pub use error::ReadError;

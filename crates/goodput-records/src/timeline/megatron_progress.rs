@@ -9,10 +9,10 @@ use memchr::memmem;
 
 use super::clock::WallClock;
 use super::draft::Draft;
-use super::lines::Lines;
 use super::{Account, Format, Source};
 use crate::ReadError;
 use crate::decimal::scaled;
+use crate::lines::Lines;
 
 pub(super) const FORMAT: Format = Format { name: "megatron-progress", sniff, read };
 

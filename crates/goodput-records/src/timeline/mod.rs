@@ -21,7 +21,6 @@
 mod clock;
 mod combine;
 mod draft;
-mod lines;
 mod megatron;
 mod megatron_progress;
 mod merge;

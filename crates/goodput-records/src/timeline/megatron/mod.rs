@@ -18,9 +18,9 @@ use self::attempt::Job;
 use self::message::Message;
 use super::clock::WallClock;
 use super::draft::Draft;
-use super::lines::Lines;
 use super::{Account, Format, Source};
 use crate::ReadError;
+use crate::lines::Lines;
 
 pub(super) const FORMAT: Format = Format { name: "megatron", sniff, read };
 

@@ -19,8 +19,8 @@ use serde_json::value::RawValue;
 
 use self::entry::{Key, Record};
 use self::job::Job;
-use super::lines::Lines;
 use super::{Account, Format, Source};
+use crate::lines::Lines;
 use crate::{FileReport, ReadError, Treatment};
 
 pub(super) const FORMAT: Format = Format { name: "ml-goodput-measurement", sniff, read };

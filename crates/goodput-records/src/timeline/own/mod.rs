@@ -13,8 +13,8 @@ use memchr::memmem;
 
 use self::fields::{Fields, Problem};
 use super::draft::Draft;
-use super::lines::Lines;
 use super::{Account, Format, Source};
+use crate::lines::Lines;
 use crate::{ReadError, Treatment};
 
 pub use recorder::{RecordError, TimelineRecorder};
