@@ -1,6 +1,7 @@
 //! What a training step computes, exactly, and what a device could: the two sides of MFU.
 
 pub mod architecture;
+pub mod audit;
 pub mod convention;
 pub mod device;
 pub mod flops;
