@@ -1,178 +1,83 @@
 //! `goodput account`
 
-use goodput_core::fleet::{self, FleetAccount, FleetError, FleetOptions};
-use goodput_core::records::{FleetRecords, Timeline};
-use goodput_core::runtime::RuntimeOptions;
-use goodput_core::scheduling::{Denominator, PoolSpec, SchedulingError, SchedulingOptions};
-use goodput_core::{NS_PER_SECOND, Timestamp, Window};
-use goodput_records::ReadReport;
-use goodput_records::scheduler::completeness;
-use goodput_records::scheduler::slurm::{SlurmOptions, node_list};
-use goodput_records::timeline::{TimelineOptions, combine_by_job};
-use goodput_report::{AccountView, ViewSettings};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use crate::args::{AccountArgs, DenominatorArg, OutputArgs};
+use goodput_report::AccountView;
+use goodput_verbs::{AccountRequest, TimelineInput, fleet_file};
+
+use crate::args::{AccountArgs, OutputArgs};
 use crate::error::CliError;
-use crate::fleet_file::{self, Request};
-use crate::inputs::Inputs;
 use crate::output::{self, Answer};
-use crate::time_argument;
+use crate::progress;
 
-/// Points of a series that a picture keeps.
-const SERIES_POINTS: usize = 600;
-
-/// Reads the records, accounts them, prints the report.
+/// Accounts a fleet's records and prints the report.
 pub fn run(args: &AccountArgs) -> Result<Answer, CliError> {
-    let mut args = args.clone();
-    let request = fleet_file::request(&mut args)?;
-    let zone = time_argument::zone(&args.window)?;
-    let (from, to) = time_argument::bounds(&args.window, zone.as_ref())?;
-    let slurm = SlurmOptions {
-        time_zone: zone.clone(),
-        columns: args.sacct_format.as_ref().map(|names| names.split(',').map(str::to_owned).collect()),
+    let mut request = request(args)?;
+    if let Some(path) = &args.fleet {
+        request = request.over(fleet_file(path)?);
+    }
+    print(&args.output, &goodput_verbs::account(&request, &mut progress::inputs())?)
+}
+
+/// Prints the report.
+pub fn print(args: &OutputArgs, answer: &goodput_verbs::Answer<AccountView>) -> Result<Answer, CliError> {
+    let text = answer.view.render(args.format.into(), output::style(args));
+    output::write(args, &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    Ok(output::answer(args, answer.falls_short))
+}
+
+/// What the command line says.
+fn request(args: &AccountArgs) -> Result<AccountRequest, CliError> {
+    let mut request = AccountRequest {
+        sacct: args.sacct.clone(),
+        sacct_columns: args.sacct_format.as_ref().map(|names| names.split(',').map(str::to_owned).collect()),
         delimiter: args.delimiter.clone(),
-        cluster: None,
+        events: args.events.clone(),
+        nodes: args.nodes.clone(),
+        snapshots: args.snapshots.clone(),
+        reservations: args.reservations.clone(),
+        tables: args.tables.clone(),
+        denominator: args.denominator.map(Into::into),
+        jobs: args.jobs,
+        window: args.window.clone().into(),
+        report: output::report(&args.output),
+        ..AccountRequest::default()
     };
-    let mut inputs = Inputs::default();
-    let mut records = inputs.fleet(&request, &slurm)?;
-    let mut timelines = Vec::new();
-    for input in &request.timelines {
-        let options = TimelineOptions { time_zone: zone.clone(), ..TimelineOptions::default() };
-        timelines.extend(inputs.timelines(input, &options)?);
+    for import in &args.import {
+        let (map, file) = pair("--import", "MAP=FILE", import)?;
+        request.imports.push((map.into(), vec![file.into()]));
     }
-    let mut timelines = combine_by_job(timelines);
-    for timeline in &mut timelines {
-        let planned = timeline.job.as_ref().and_then(|job| request.planned_steps.get(job));
-        timeline.planned_steps = planned.copied().or(timeline.planned_steps);
+    for timeline in &args.timeline {
+        let (job, file) = match timeline.split_once('=') {
+            Some((job, file)) if !Path::new(timeline).exists() => (Some(job.to_owned()), file),
+            _ => (None, timeline.as_str()),
+        };
+        request.timelines.push(TimelineInput { file: file.into(), job, ..TimelineInput::default() });
     }
-    let options = options(&args, &request, &mut records, from, to)?;
-    let mut settings = output::settings(&args.output, request.title)?;
-    settings.job_limit = args.jobs + timelines.len();
-    report(&args.output, &records, &timelines, &inputs.report, &options, settings)
-}
-
-/// Accounts records that are in memory and prints the report.
-pub fn report(
-    args: &OutputArgs,
-    records: &FleetRecords,
-    timelines: &[Timeline],
-    read: &ReadReport,
-    options: &FleetOptions,
-    mut settings: ViewSettings,
-) -> Result<Answer, CliError> {
-    let mut account =
-        fleet::account(records, timelines, options).map_err(|error| refusal(&error, records))?;
-    account.warnings.extend(completeness(records));
-    settings.software = timelines.iter().flat_map(|t| t.software.iter().cloned()).collect();
-    settings.software.sort();
-    settings.software.dedup();
-    settings.stamp_resolution_ns =
-        timelines.iter().map(|t| t.stamp_resolution_ns).chain(scheduler_resolution_ns(records)).max();
-    let view = AccountView::new(&account, records, read, &settings);
-    let text =
-        view.render(args.format.into(), output::style(args)).map_err(|e| CliError::new(e.to_string()))?;
-    output::write(args, &text)?;
-    let falls_short = args.strict && (read.is_degraded() || is_questioned(&account));
-    Ok(if falls_short { Answer::FallsShort } else { Answer::Complete })
-}
-
-/// What the scheduler's stamps resolve: whole seconds, unless one of them is finer.
-fn scheduler_resolution_ns(records: &FleetRecords) -> Option<i64> {
-    let whole = |at: Timestamp| at.as_nanos() % NS_PER_SECOND == 0;
-    let mut stamps = records.attempts.iter().flat_map(|a| a.start.into_iter().chain(a.end));
-    (!records.attempts.is_empty() && stamps.all(whole)).then_some(NS_PER_SECOND)
-}
-
-fn is_questioned(account: &FleetAccount) -> bool {
-    !account.warnings.is_empty()
-        || !account.scheduling.warnings.is_empty()
-        || account
-            .jobs
-            .iter()
-            .filter_map(|job| job.runtime.as_ref())
-            .any(|runtime| !runtime.warnings.is_empty())
-}
-
-/// An error about the window or the pools says itself what to do.
-fn refusal(error: &FleetError, records: &FleetRecords) -> CliError {
-    let refusal = CliError::new(error.to_string());
-    match error {
-        FleetError::Scheduling(SchedulingError::NoCapacity) => refusal.help(remedy(records)),
-        _ => refusal,
+    request.pools = pools(&args.pool)?;
+    for plan in &args.plan {
+        let (job, steps) = pair("--plan", "JOB=STEPS", plan)?;
+        let steps = steps
+            .parse()
+            .map_err(|_| CliError::new(format!("--plan {plan}: {steps:?} is no whole number of steps")))?;
+        request.planned_steps.insert(job.to_owned(), steps);
     }
+    Ok(request)
 }
 
-fn remedy(records: &FleetRecords) -> &'static str {
-    if records.attempts.is_empty() && records.pool_samples.is_empty() {
-        "name the job records with --sacct (goodput account --help shows the export to ask a site for)"
-    } else if records.attempts.iter().all(|attempt| attempt.devices == 0) && records.pool_samples.is_empty() {
-        "neither the job records nor the capacity name a GPU: set AccountingStorageTRES=gres/gpu in slurm.conf, without \
-         which Slurm does not account them (jobs from then on will have them)"
-    } else if records.capacity.is_empty() && records.nodes.is_empty() {
-        "name the capacity with --events (sacctmgr show event -P) or --nodes (scontrol show node)"
-    } else {
-        "see goodput account --help"
+fn pools(stated: &[String]) -> Result<BTreeMap<String, String>, CliError> {
+    let mut pools = BTreeMap::new();
+    for pool in stated {
+        let (name, nodes) = pair("--pool", "NAME=NODES", pool)?;
+        if pools.insert(name.to_owned(), nodes.to_owned()).is_some() {
+            return Err(CliError::new(format!("--pool {pool}: the pool {name} is named twice"))
+                .help("give one list of all its nodes: NAME=gpu[001-004],gpu007"));
+        }
     }
+    Ok(pools)
 }
 
-/// Window, denominator and pools.
-fn options(
-    args: &AccountArgs,
-    request: &Request,
-    records: &mut FleetRecords,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
-) -> Result<FleetOptions, CliError> {
-    let pools =
-        request.pools.iter().map(|(name, nodes)| pool(records, name, nodes)).collect::<Result<_, _>>()?;
-    Ok(FleetOptions {
-        scheduling: SchedulingOptions {
-            window: window(records, from, to)?,
-            denominator: match request.denominator {
-                Some(DenominatorArg::Installed) => Denominator::Installed,
-                Some(DenominatorArg::InService) | None => Denominator::InService,
-            },
-            pools,
-            series_points: SERIES_POINTS,
-        },
-        runtime: RuntimeOptions::default(),
-        detailed_jobs: args.jobs,
-    })
-}
-
-/// The options of a fleet that needs no more saying.
-pub fn default_options(window: Window) -> FleetOptions {
-    FleetOptions {
-        scheduling: SchedulingOptions {
-            window,
-            denominator: Denominator::InService,
-            pools: Vec::new(),
-            series_points: SERIES_POINTS,
-        },
-        runtime: RuntimeOptions::default(),
-        detailed_jobs: 100,
-    }
-}
-
-/// The stated window; an end that is not stated is that of the records.
-fn window(
-    records: &FleetRecords,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
-) -> Result<Window, CliError> {
-    let extent = records.extent();
-    let known = |stated: Option<Timestamp>, own: Option<Timestamp>| {
-        stated
-            .or(own)
-            .ok_or_else(|| CliError::new("the records hold no job and no series").help(remedy(records)))
-    };
-    time_argument::window(known(from, extent.map(Window::from))?, known(to, extent.map(Window::to))?)
-}
-
-fn pool(records: &mut FleetRecords, name: &str, nodes: &str) -> Result<PoolSpec, CliError> {
-    let names = node_list::expand(nodes).map_err(|e| CliError::new(format!("pool {name}: {nodes}: {e}")))?;
-    Ok(PoolSpec {
-        name: records.symbols.intern(name),
-        nodes: names.iter().map(|node| records.symbols.intern(node)).collect(),
-    })
+fn pair<'a>(option: &str, form: &str, text: &'a str) -> Result<(&'a str, &'a str), CliError> {
+    text.split_once('=').ok_or_else(|| CliError::new(format!("{option} {text}: expected {form}")))
 }

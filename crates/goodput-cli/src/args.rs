@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use goodput_verbs::{WindowRequest, Work};
 
 /// Shows where a machine-learning fleet's accelerator-hours go: scheduling x runtime x program goodput, with every lost
 /// device-second charged once.
@@ -68,6 +69,15 @@ pub enum DenominatorArg {
     Installed,
 }
 
+impl From<DenominatorArg> for goodput_core::scheduling::Denominator {
+    fn from(denominator: DenominatorArg) -> Self {
+        match denominator {
+            DenominatorArg::InService => Self::InService,
+            DenominatorArg::Installed => Self::Installed,
+        }
+    }
+}
+
 /// Where the report goes.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
@@ -84,9 +94,9 @@ pub struct OutputArgs {
     /// Price of one device-hour, for costs.
     #[arg(long, value_name = "PRICE")]
     pub price: Option<f64>,
-    /// Currency of the price.
-    #[arg(long, value_name = "WORD", default_value = "USD")]
-    pub currency: String,
+    /// Currency of the price [default: USD].
+    #[arg(long, value_name = "WORD")]
+    pub currency: Option<String>,
 }
 
 /// The window, and the zone of stamps that carry none.
@@ -102,6 +112,12 @@ pub struct WindowArgs {
     /// Zone of stamps without an offset (IANA name, e.g. UTC or Europe/Zurich). Needed when the records carry none.
     #[arg(long, value_name = "ZONE")]
     pub time_zone: Option<String>,
+}
+
+impl From<WindowArgs> for WindowRequest {
+    fn from(WindowArgs { from, to, time_zone }: WindowArgs) -> Self {
+        Self { from, to, time_zone }
+    }
 }
 
 /// `goodput account`
@@ -195,6 +211,14 @@ pub struct WorkArgs {
     /// Model FLOPs per real token (forward and backward, no recompute), for logs that give tokens.
     #[arg(long, value_name = "FLOPS", value_parser = positive)]
     pub flops_per_token: Option<f64>,
+}
+
+impl From<WorkArgs> for Work {
+    fn from(args: WorkArgs) -> Self {
+        let WorkArgs { devices, devices_per_slice, device, device_file, peak_tflops, dtype, flops_per_token } =
+            args;
+        Self { devices, devices_per_slice, device, device_file, peak_tflops, dtype, flops_per_token }
+    }
 }
 
 /// A positive finite number.

@@ -14,14 +14,13 @@ use goodput_records::scheduler::slurm::sacct::read_sacct;
 use goodput_records::scheduler::slurm::snapshots::read_snapshots;
 use goodput_records::timeline::{TimelineOptions, read_timeline};
 use goodput_simulate::{Scenario, World, simulate};
+use goodput_verbs::{Inputs, ReportRequest, Work, account_records, default_options};
 use jiff::tz::TimeZone;
 
 use crate::account;
-use crate::args::{DemoArgs, WorkArgs};
+use crate::args::DemoArgs;
 use crate::error::CliError;
-use crate::inputs::Inputs;
 use crate::output::{self, Answer};
-use crate::time_argument;
 
 /// Price of a device-hour in the demo: the chapter's reference rate.
 const PRICE_PER_DEVICE_HOUR: f64 = 2.0;
@@ -42,21 +41,15 @@ pub fn run(args: &DemoArgs) -> Result<Answer, CliError> {
     let mut output = args.output.clone();
     output.price.get_or_insert(PRICE_PER_DEVICE_HOUR);
     let title = "A simulated shared fleet, one week".to_owned();
-    let settings = output::settings(&output, Some(title))?;
-    account::report(
-        &output,
-        &records,
-        &timelines,
-        &inputs.report,
-        &account::default_options(window),
-        settings,
-    )
+    let report = ReportRequest { title: Some(title), ..output::report(&output) };
+    let answer = account_records(&records, &timelines, &inputs.report, &default_options(window), &report)?;
+    account::print(&output, &answer)
 }
 
 /// The simulated week.
 fn window_of(world: &World) -> Result<Window, CliError> {
     let seconds = |at| Timestamp::from_seconds(world.epoch(at));
-    time_argument::window(seconds(0), seconds(world.end()))
+    Ok(goodput_verbs::window(seconds(0), seconds(world.end()))?)
 }
 
 /// Every record of the world, through the readers that a site's files go through.
@@ -85,7 +78,7 @@ fn read(
                     bytes,
                     &TimelineOptions { job, ..TimelineOptions::default() },
                 )?;
-                timelines.extend(inputs.take_timelines(read, &WorkArgs::default()));
+                timelines.extend(inputs.take_timelines(read, &Work::default()));
                 continue;
             }
             _ => continue,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use goodput_records::ReadError;
+use goodput_verbs::VerbError;
 use miette::{Diagnostic, GraphicalReportHandler};
 
 /// An error that ends the command with status 2.
@@ -58,7 +59,12 @@ impl Diagnostic for CliError {
 
 impl From<ReadError> for CliError {
     fn from(error: ReadError) -> Self {
-        let remedy = error.remedy().map(str::to_owned);
-        Self { message: error.to_string(), remedy }
+        VerbError::from(error).into()
+    }
+}
+
+impl From<VerbError> for CliError {
+    fn from(error: VerbError) -> Self {
+        Self { message: error.to_string(), remedy: error.remedy().map(str::to_owned) }
     }
 }

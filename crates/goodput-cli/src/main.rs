@@ -3,13 +3,10 @@
 mod account;
 mod args;
 mod demo;
-mod device;
 mod error;
-mod fleet_file;
-mod inputs;
 mod output;
+mod progress;
 mod simulate;
-mod time_argument;
 mod timeline;
 
 use std::process::ExitCode;

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::CommandFactory;
 
 use goodput_report::terminal::TerminalStyle;
-use goodput_report::{Price, ViewSettings};
+use goodput_verbs::ReportRequest;
 
 use crate::args::{Goodput, OutputArgs};
 use crate::error::CliError;
@@ -36,13 +36,13 @@ pub fn style(args: &OutputArgs) -> TerminalStyle {
 }
 
 /// What the user says about the report.
-pub fn settings(args: &OutputArgs, title: Option<String>) -> Result<ViewSettings, CliError> {
-    let price = args.price.map(|price| Price::new(price, args.currency.clone())).transpose();
-    Ok(ViewSettings {
-        title,
-        price: price.map_err(|e| CliError::new(format!("--price: {e}")))?,
-        ..ViewSettings::default()
-    })
+pub fn report(args: &OutputArgs) -> ReportRequest {
+    ReportRequest { title: None, price: args.price, currency: args.currency.clone() }
+}
+
+/// How a verb's question was answered.
+pub fn answer(args: &OutputArgs, falls_short: bool) -> Answer {
+    if args.strict && falls_short { Answer::FallsShort } else { Answer::Complete }
 }
 
 /// Writes a report to `-o` or to standard output.

@@ -1,206 +1,27 @@
 //! `goodput timeline`
 
-use goodput_core::records::{FleetRecords, SourceRef, Timeline};
-use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeError, RuntimeOptions};
-use goodput_core::scheduling;
-use goodput_core::{Interval, Ledger, Levels, Timestamp, Warning, program};
-use goodput_records::scheduler::slurm::SlurmOptions;
-use goodput_records::timeline::{TimelineOptions, combine};
-use goodput_report::TimelineView;
-use jiff::tz::TimeZone;
+use goodput_verbs::TimelineRequest;
 
 use crate::args::TimelineArgs;
 use crate::error::CliError;
-use crate::fleet_file::{Request, TimelineInput};
-use crate::inputs::Inputs;
 use crate::output::{self, Answer};
-use crate::time_argument;
+use crate::progress;
 
-/// Reads the job's logs, accounts them, prints the report.
+/// Accounts a job's logs and prints the report.
 pub fn run(args: &TimelineArgs) -> Result<Answer, CliError> {
-    let zone = time_argument::zone(&args.window)?;
-    let (from, to) = time_argument::bounds(&args.window, zone.as_ref())?;
-    let mut inputs = Inputs::default();
-    let timeline = one_job(args, &mut inputs, zone.as_ref())?;
-    let to = if args.live { Some(now(&timeline)?) } else { to };
-    let allocation = allocation(args, &timeline, &mut inputs, zone.as_ref(), to.filter(|_| args.live))?;
-    let window = match (from, to) {
-        (None, None) => None,
-        (from, to) => Some(time_argument::window(
-            from.unwrap_or_else(|| first_instant(&timeline, &allocation)),
-            to.unwrap_or_else(|| last_instant(&timeline, &allocation)),
-        )?),
+    let request = TimelineRequest {
+        files: args.files.clone(),
+        job: args.job.clone(),
+        allocation: args.allocation.clone(),
+        sacct: args.sacct.clone(),
+        live: args.live,
+        planned_steps: args.planned_steps,
+        work: args.work.clone().into(),
+        window: args.window.clone().into(),
+        report: output::report(&args.output),
     };
-    let options = RuntimeOptions { window, ..RuntimeOptions::default() };
-    let mut account = runtime::account(&timeline, &allocation, &options).map_err(|e| refused(&e))?;
-    let program = program::account(account.retained, &account.work, &timeline.ideal, timeline.source);
-    if let Err(why @ program::NoProgramFactor::AboveOne(_)) = &program.basis {
-        account.warnings.push(Warning {
-            code: "program_refused",
-            message: why.to_string(),
-            source: Some(timeline.source),
-        });
-    }
-    let levels = Levels {
-        offered: account.held,
-        held: account.held,
-        retained: account.retained,
-        ideal: program.ideal,
-    };
-    let losses = account.losses.iter().cloned().chain(program.losses).collect();
-    let ledger = Ledger::new(account.window, levels, losses).map_err(|e| CliError::new(e.to_string()))?;
-    let settings = output::settings(&args.output, None)?;
-    let view = TimelineView::new(
-        &account,
-        program.basis.as_ref().ok(),
-        &ledger,
-        &timeline,
-        &inputs.report,
-        &settings,
-    );
-    let text = view
-        .render(args.output.format.into(), output::style(&args.output))
-        .map_err(|e| CliError::new(e.to_string()))?;
-    output::write(&args.output, &text)?;
-    let falls_short = args.output.strict && (inputs.report.is_degraded() || !account.warnings.is_empty());
-    Ok(if falls_short { Answer::FallsShort } else { Answer::Complete })
-}
-
-/// The end of a live job's window.
-fn now(timeline: &Timeline) -> Result<Timestamp, CliError> {
-    let now = i64::try_from(jiff::Timestamp::now().as_nanosecond()).map(Timestamp::from_nanos);
-    now.ok().filter(|&now| last_log_instant(timeline) <= now).ok_or_else(|| {
-        CliError::new("--live: the log's last line is stamped after now, so the clocks disagree")
-            .help("set the clock of this machine, or state the window's end with --to")
-    })
-}
-
-fn refused(error: &RuntimeError) -> CliError {
-    let remedy = match error {
-        RuntimeError::NothingToAccount => {
-            "give the log's held intervals with --allocation FROM..TO, or another log"
-        }
-        RuntimeError::EmptyWindow(_) => {
-            "the log holds one instant: give --live if the job still runs, --to, or its held intervals with --allocation"
-        }
-        RuntimeError::OverlappingAllocations { .. } => "give each attempt once",
-        RuntimeError::Option { .. } => "see goodput timeline --help",
-    };
-    CliError::new(error.to_string()).help(remedy)
-}
-
-/// The one job that the files are about.
-fn one_job(args: &TimelineArgs, inputs: &mut Inputs, zone: Option<&TimeZone>) -> Result<Timeline, CliError> {
-    let options = TimelineOptions { time_zone: zone.cloned(), ..TimelineOptions::default() };
-    let mut parts = Vec::new();
-    for file in &args.files {
-        let input = TimelineInput { file: file.clone(), job: args.job.clone(), work: args.work.clone() };
-        parts.extend(inputs.timelines(&input, &options)?);
-    }
-    let mut jobs: Vec<String> = parts.iter().filter_map(|t| t.job.clone()).collect();
-    jobs.sort();
-    jobs.dedup();
-    if jobs.len() > 1 {
-        return Err(CliError::new(format!(
-            "the files hold the logs of {} jobs: {}",
-            jobs.len(),
-            jobs.join(", ")
-        ))
-        .help("choose one with --job, or account them together with `goodput account --timeline`"));
-    }
-    let mut timeline = combine(parts).ok_or_else(|| CliError::new("the files hold no timeline"))?;
-    timeline.planned_steps = args.planned_steps.or(timeline.planned_steps);
-    Ok(timeline)
-}
-
-/// The held intervals: stated, from job records, or from the log.
-fn allocation(
-    args: &TimelineArgs,
-    timeline: &Timeline,
-    inputs: &mut Inputs,
-    zone: Option<&TimeZone>,
-    live: Option<Timestamp>,
-) -> Result<Allocation, CliError> {
-    let devices = args.work.devices.or(timeline.devices);
-    if !args.allocation.is_empty() {
-        let mut held =
-            args.allocation.iter().map(|text| stated(text, devices, zone)).collect::<Result<Vec<_>, _>>()?;
-        held.sort_by_key(|h| h.interval.start);
-        return Ok(Allocation::Recorded(held));
-    }
-    if args.sacct.is_empty() {
-        return Ok(Allocation::FromLog { devices: args.work.devices });
-    }
-    let request = Request { sacct: args.sacct.clone(), ..Request::default() };
-    let slurm = SlurmOptions { time_zone: zone.cloned(), ..SlurmOptions::default() };
-    let records = inputs.fleet(&request, &slurm)?;
-    let job = timeline.job.as_deref().ok_or_else(|| {
-        CliError::new("the log does not say which job of the records it is of")
-            .help("give the job's id with --job")
-    })?;
-    let held = held_of_job(&records, job, live.unwrap_or_else(|| last_log_instant(timeline)));
-    if held.is_empty() {
-        return Err(CliError::new(format!("the job records hold no allocation of job {job:?}"))
-            .help("give the job's id with --job, or its held intervals with --allocation FROM..TO"));
-    }
-    Ok(Allocation::Recorded(held))
-}
-
-fn stated(text: &str, devices: Option<u64>, zone: Option<&TimeZone>) -> Result<HeldInterval, CliError> {
-    let wrong = |why: String| CliError::new(format!("--allocation {text}: {why}"));
-    let (from, to) = text.split_once("..").ok_or_else(|| wrong("expected FROM..TO".to_owned()))?;
-    let instant = |t: &str| time_argument::instant(t, zone).map_err(wrong);
-    let interval = Interval::new(instant(from)?, instant(to)?);
-    if interval.is_empty() {
-        return Err(wrong("it ends before it begins".to_owned()));
-    }
-    Ok(HeldInterval {
-        interval,
-        devices: devices.unwrap_or(1),
-        ended_by: None,
-        suspended_ns: 0,
-        source: SourceRef::default(),
-    })
-}
-
-/// The held intervals of one job, rows cut so that they do not overlap. What still runs is held up to the end of
-/// the records, or of the log if it is later.
-fn held_of_job(records: &FleetRecords, job: &str, log_end: Timestamp) -> Vec<HeldInterval> {
-    let open_end = records.written_at.map_or(log_end, |written| written.max(log_end));
-    scheduling::held_intervals_of(records, job, open_end)
-        .into_iter()
-        .map(|(attempt, interval)| {
-            let attempt = &records.attempts[attempt];
-            HeldInterval {
-                interval,
-                devices: attempt.devices,
-                ended_by: attempt.end.map(|_| attempt.state),
-                suspended_ns: attempt.suspended_ns,
-                source: attempt.source,
-            }
-        })
-        .collect()
-}
-
-fn first_instant(timeline: &Timeline, allocation: &Allocation) -> Timestamp {
-    let log =
-        timeline.steps.iter().map(|s| s.start).chain(timeline.events.iter().map(|e| e.interval.start)).min();
-    match allocation {
-        Allocation::Recorded(held) => held.iter().map(|h| h.interval.start).min(),
-        Allocation::FromLog { .. } => None,
-    }
-    .or(log)
-    .unwrap_or_default()
-}
-
-fn last_instant(timeline: &Timeline, allocation: &Allocation) -> Timestamp {
-    match allocation {
-        Allocation::Recorded(held) => held.iter().map(|h| h.interval.end).max().unwrap_or_default(),
-        Allocation::FromLog { .. } => last_log_instant(timeline),
-    }
-}
-
-fn last_log_instant(timeline: &Timeline) -> Timestamp {
-    let steps = timeline.steps.iter().map(|s| s.end.unwrap_or(s.start));
-    steps.chain(timeline.events.iter().map(|e| e.interval.end)).max().unwrap_or_default()
+    let answer = goodput_verbs::timeline(&request, &mut progress::inputs())?;
+    let text = answer.view.render(args.output.format.into(), output::style(&args.output));
+    output::write(&args.output, &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    Ok(output::answer(&args.output, answer.falls_short))
 }

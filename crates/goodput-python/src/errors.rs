@@ -1,6 +1,7 @@
 //! One Python exception for whatever cannot be answered.
 
 use goodput_records::timeline::RecordError;
+use goodput_verbs::VerbError;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -59,4 +60,30 @@ pub fn record(error: RecordError) -> PyErr {
     };
     let place = Place { path: Some(path.display().to_string()), line, field, remedy: None };
     raise(error.to_string(), place)
+}
+
+/// An exception about a verb. Its words name the command's options; here they are arguments.
+pub fn verb(error: &VerbError) -> PyErr {
+    let at = error.place().clone();
+    let remedy = error.remedy().map(arguments);
+    raise(arguments(&error.to_string()), Place { path: at.path, line: at.line, field: at.field, remedy })
+}
+
+/// `--time-zone` as `time_zone=`.
+fn arguments(text: &str) -> String {
+    let mut parts = text.split("--");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c != '-' && !c.is_ascii_lowercase()).unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        if name.is_empty() {
+            said.push_str("--");
+        } else {
+            let name = if name == "from" { "from_".to_owned() } else { name.replace('-', "_") };
+            said.push_str(&name);
+            said.push('=');
+        }
+        said.push_str(rest);
+    }
+    said
 }

@@ -4,6 +4,8 @@
 mod errors;
 mod meter;
 mod recorder;
+mod reports;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -16,4 +18,8 @@ mod _native {
     use crate::meter::{Figures, LocalStep, RankRow, ThroughputMeter};
     #[pymodule_export]
     use crate::recorder::Recorder;
+    #[pymodule_export]
+    use crate::reports::{Report, account, timeline};
+    #[pymodule_export]
+    use crate::table::ArrowTable;
 }

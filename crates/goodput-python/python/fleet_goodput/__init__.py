@@ -1,5 +1,10 @@
 """Where a machine-learning fleet's accelerator-hours go.
 
+After the fact:
+
+- :func:`account`: a fleet's records, every lost device-second charged once.
+- :func:`timeline`: one job's own log.
+
 Inside the training loop:
 
 - :class:`ThroughputMeter`: tokens/s, TFLOP/s and MFU, each in exactly one scope.
@@ -10,9 +15,14 @@ Inside the training loop:
 What cannot be answered raises :class:`GoodputError` with the file, line and field, and what to do.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._native import Figures, GoodputError, LocalStep, RankRow
 from .meter import ThroughputMeter
 from .recorder import TimelineRecorder
+
+if TYPE_CHECKING:
+    from .verbs import account, timeline
 
 __all__ = [
     "Figures",
@@ -21,4 +31,21 @@ __all__ = [
     "RankRow",
     "ThroughputMeter",
     "TimelineRecorder",
+    "account",
+    "timeline",
 ]
+
+_VERBS = ("account", "timeline")
+
+
+def __getattr__(name: str) -> Any:
+    # The verbs come when they are asked for: a training loop needs none of them.
+    if name in _VERBS:
+        from . import verbs
+
+        return getattr(verbs, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_VERBS})

@@ -4,35 +4,35 @@ use goodput_core::{NS_PER_SECOND, Timestamp, Window};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, civil};
 
-use crate::args::WindowArgs;
-use crate::error::CliError;
+use crate::error::VerbError;
+use crate::request::WindowRequest;
 
 /// The zone of `--time-zone`.
-pub fn zone(args: &WindowArgs) -> Result<Option<TimeZone>, CliError> {
+pub fn zone(args: &WindowRequest) -> Result<Option<TimeZone>, VerbError> {
     let Some(name) = &args.time_zone else { return Ok(None) };
     TimeZone::get(name).map(Some).map_err(|_| {
-        CliError::new(format!("--time-zone {name}: no such zone"))
+        VerbError::new(format!("--time-zone {name}: no such zone"))
             .help("use an IANA name such as UTC or Europe/Zurich")
     })
 }
 
 /// The stated window: both ends, one, or none.
 pub fn bounds(
-    args: &WindowArgs,
+    args: &WindowRequest,
     zone: Option<&TimeZone>,
-) -> Result<(Option<Timestamp>, Option<Timestamp>), CliError> {
+) -> Result<(Option<Timestamp>, Option<Timestamp>), VerbError> {
     let parse = |name: &str, text: &Option<String>| {
         text.as_deref()
-            .map(|t| instant(t, zone).map_err(|e| CliError::new(format!("{name} {t}: {e}"))))
+            .map(|t| instant(t, zone).map_err(|e| VerbError::new(format!("{name} {t}: {e}"))))
             .transpose()
     };
     Ok((parse("--from", &args.from)?, parse("--to", &args.to)?))
 }
 
 /// A window from its two ends.
-pub fn window(from: Timestamp, to: Timestamp) -> Result<Window, CliError> {
+pub fn window(from: Timestamp, to: Timestamp) -> Result<Window, VerbError> {
     Window::new(from, to)
-        .map_err(|e| CliError::new(e.to_string()).help("the window is half-open: --to must be after --from"))
+        .map_err(|e| VerbError::new(e.to_string()).help("the window is half-open: --to must be after --from"))
 }
 
 /// Seconds since the epoch (with up to nine decimals), RFC 3339, or a civil date or date-time in `zone`.

@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use goodput_core::records::{FileId, FleetRecords, Timeline};
 use goodput_records::scheduler::import::{ImportMap, read_import};
@@ -17,24 +16,31 @@ use goodput_records::scheduler::slurm::slurmdbd::read_tables;
 use goodput_records::scheduler::slurm::snapshots::read_snapshots;
 use goodput_records::timeline::{TimelineOptions, read_timeline};
 use goodput_records::{FileReport, ReadReport};
-use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::WorkArgs;
 use crate::device;
-use crate::error::CliError;
-use crate::fleet_file::{Request, TimelineInput};
+use crate::error::VerbError;
+use crate::request::{AccountRequest, TimelineInput, Work};
 
 /// Reads files in the order in which they are named, and numbers them.
 #[derive(Debug, Default)]
 pub struct Inputs {
+    watch: Option<Watch>,
     /// What became of every row so far.
     pub report: ReadReport,
 }
 
+/// Shows how far a file has been read: gives back what reads it. Size in bytes, and the file as the user named it.
+pub type Watch = fn(File, u64, String) -> Box<dyn Read>;
+
 /// Anything a reader can take: a file, or records in memory.
-pub type Input = Box<dyn BufRead>;
+type Input = Box<dyn BufRead>;
 
 impl Inputs {
+    /// Inputs whose reading is watched.
+    pub fn watched(watch: Watch) -> Self {
+        Self { watch: Some(watch), ..Self::default() }
+    }
+
     /// The number of the next file.
     fn next(&self) -> FileId {
         FileId(u16::try_from(self.report.files.len()).unwrap_or(u16::MAX))
@@ -45,26 +51,32 @@ impl Inputs {
     }
 
     /// Every scheduler record of the request.
-    pub fn fleet(&mut self, request: &Request, options: &SlurmOptions) -> Result<FleetRecords, CliError> {
+    pub fn fleet(
+        &mut self,
+        request: &AccountRequest,
+        options: &SlurmOptions,
+    ) -> Result<FleetRecords, VerbError> {
         let mut records = FleetRecords::new();
         for path in &request.sacct {
-            let report = read_sacct(&label(path), self.next(), open(path)?, options, &mut records)?;
+            let report = read_sacct(&label(path), self.next(), self.open(path)?, options, &mut records)?;
             self.done(report);
         }
         for path in &request.events {
-            let report = read_events(&label(path), self.next(), open(path)?, options, &mut records)?;
+            let report = read_events(&label(path), self.next(), self.open(path)?, options, &mut records)?;
             self.done(report);
         }
         for path in &request.nodes {
-            let report = read_nodes(&label(path), self.next(), open(path)?, None, options, &mut records)?;
+            let report =
+                read_nodes(&label(path), self.next(), self.open(path)?, None, options, &mut records)?;
             self.done(report);
         }
         for path in &request.snapshots {
-            let report = read_snapshots(&label(path), self.next(), open(path)?, options, &mut records)?;
+            let report = read_snapshots(&label(path), self.next(), self.open(path)?, options, &mut records)?;
             self.done(report);
         }
         for path in &request.reservations {
-            let report = read_reservations(&label(path), self.next(), open(path)?, options, &mut records)?;
+            let report =
+                read_reservations(&label(path), self.next(), self.open(path)?, options, &mut records)?;
             self.done(report);
         }
         if !request.tables.is_empty() {
@@ -75,7 +87,7 @@ impl Inputs {
                 files.push((
                     labels[position].as_str(),
                     FileId(u16::try_from(number).unwrap_or(u16::MAX)),
-                    open(path)?,
+                    self.open(path)?,
                 ));
             }
             for report in read_tables(files, options, &mut records)? {
@@ -83,10 +95,10 @@ impl Inputs {
             }
         }
         for (map_path, files) in &request.imports {
-            let text = std::fs::read_to_string(map_path).map_err(|e| CliError::io(map_path, &e))?;
+            let text = std::fs::read_to_string(map_path).map_err(|e| VerbError::io(map_path, &e))?;
             let map = ImportMap::from_yaml(&label(map_path), &text)?;
             for path in files {
-                let report = read_import(&label(path), self.next(), open(path)?, &map, &mut records)?;
+                let report = read_import(&label(path), self.next(), self.open(path)?, &map, &mut records)?;
                 self.done(report);
             }
         }
@@ -99,14 +111,14 @@ impl Inputs {
         &mut self,
         input: &TimelineInput,
         options: &TimelineOptions,
-    ) -> Result<Vec<Timeline>, CliError> {
+    ) -> Result<Vec<Timeline>, VerbError> {
         let options = TimelineOptions {
             job: input.job.clone(),
             devices_per_slice: input.work.devices_per_slice,
             ..options.clone()
         };
         let label = label(&input.file);
-        let read = read_timeline(&label, self.next(), open(&input.file)?, &options)?;
+        let read = read_timeline(&label, self.next(), self.open(&input.file)?, &options)?;
         let mut timelines = self.take_timelines(read, &input.work);
         for timeline in &mut timelines {
             device::fill_peak(&mut timeline.ideal, &input.work)?;
@@ -114,8 +126,27 @@ impl Inputs {
         Ok(timelines)
     }
 
+    /// A file the user named, or standard input for `-`.
+    fn open(&self, path: &Path) -> Result<Input, VerbError> {
+        if path.as_os_str() == "-" {
+            return Ok(Box::new(BufReader::new(std::io::stdin())));
+        }
+        let file = File::open(path).map_err(|e| VerbError::io(path, &e))?;
+        let metadata = file.metadata().map_err(|e| VerbError::io(path, &e))?;
+        if metadata.is_dir() {
+            return Err(
+                VerbError::new(format!("{} is a folder", path.display())).help("name the files in it")
+            );
+        }
+        let read: Box<dyn Read> = match self.watch {
+            Some(watch) => watch(file, metadata.len(), label(path)),
+            None => Box::new(file),
+        };
+        Ok(Box::new(BufReader::with_capacity(256 << 10, read)))
+    }
+
     /// Takes what a reader returned: one report a file, however many jobs it held.
-    pub fn take_timelines(&mut self, read: Vec<(Timeline, FileReport)>, work: &WorkArgs) -> Vec<Timeline> {
+    pub fn take_timelines(&mut self, read: Vec<(Timeline, FileReport)>, work: &Work) -> Vec<Timeline> {
         let mut timelines = Vec::new();
         for (mut timeline, report) in read {
             timeline.source.file = self.next();
@@ -128,7 +159,7 @@ impl Inputs {
 }
 
 /// What the user states wins over what the log says.
-fn state_work(timeline: &mut Timeline, work: &WorkArgs) {
+fn state_work(timeline: &mut Timeline, work: &Work) {
     if let Some(devices) = work.devices {
         timeline.devices = Some(devices);
     }
@@ -146,41 +177,4 @@ fn state_work(timeline: &mut Timeline, work: &WorkArgs) {
 /// The file as the user named it.
 fn label(path: &Path) -> String {
     path.display().to_string()
-}
-
-/// A file the user named, or standard input for `-`; its reading shows a bar on a terminal.
-fn open(path: &PathBuf) -> Result<Input, CliError> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(BufReader::new(std::io::stdin())));
-    }
-    let file = File::open(path).map_err(|e| CliError::io(path, &e))?;
-    let metadata = file.metadata().map_err(|e| CliError::io(path, &e))?;
-    if metadata.is_dir() {
-        return Err(CliError::new(format!("{} is a folder", path.display())).help("name the files in it"));
-    }
-    let bar = ProgressBar::new(metadata.len()).with_message(label(path));
-    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    Ok(Box::new(BufReader::with_capacity(256 << 10, Reported { file, bar })))
-}
-
-/// A file that moves a bar as it is read; the bar goes with it.
-struct Reported {
-    file: File,
-    bar: ProgressBar,
-}
-
-impl Read for Reported {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        self.bar.inc(read as u64);
-        Ok(read)
-    }
-}
-
-impl Drop for Reported {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
 }

@@ -1,0 +1,39 @@
+//! How far a file has been read, on a terminal.
+
+use std::fs::File;
+use std::io::Read;
+use std::time::Duration;
+
+use goodput_verbs::Inputs;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Inputs whose reading shows a bar on a terminal.
+pub fn inputs() -> Inputs {
+    Inputs::watched(|file, bytes, label| {
+        let bar = ProgressBar::new(bytes).with_message(label);
+        let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Box::new(Reported { file, bar })
+    })
+}
+
+/// A file that moves a bar as it is read; the bar goes with it.
+struct Reported {
+    file: File,
+    bar: ProgressBar,
+}
+
+impl Read for Reported {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bar.inc(read as u64);
+        Ok(read)
+    }
+}
+
+impl Drop for Reported {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

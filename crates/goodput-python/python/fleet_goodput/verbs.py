@@ -1,0 +1,204 @@
+"""The verbs of ``goodput`` as functions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from . import _native
+from ._native import GoodputError
+from .reports import AccountReport, TimelineReport
+
+Path = str | os.PathLike[str]
+Time = str | int | datetime
+
+
+def timeline(
+    *files: Path,
+    job: str | None = None,
+    allocation: Iterable[tuple[Time, Time]] = (),
+    sacct: Iterable[Path] = (),
+    live: bool = False,
+    planned_steps: int | None = None,
+    devices: int | None = None,
+    devices_per_slice: int | None = None,
+    device: str | None = None,
+    device_file: Path | None = None,
+    dtype: str | None = None,
+    peak_tflops: float | None = None,
+    flops_per_token: float | None = None,
+    from_: Time | None = None,
+    to: Time | None = None,
+    time_zone: str | None = None,
+    title: str | None = None,
+    price: float | None = None,
+    currency: str | None = None,
+) -> TimelineReport:
+    """One job's runtime goodput from its own log: ``goodput timeline``.
+
+    Parameters
+    ----------
+    files
+        The job's logs, of any format that ``docs/readers.md`` lists; several files of one job are one timeline.
+    job
+        The job's id, for logs that do not say.
+    allocation
+        Held intervals as (from, to), one an attempt. Without them held time runs from the log's first evidence.
+    sacct
+        Job records to take the held intervals from instead.
+    live
+        The job still runs: the window ends now.
+    planned_steps
+        Steps that the job planned to retain in the window.
+    devices, devices_per_slice, device, device_file, dtype, peak_tflops, flops_per_token
+        What is known of the work and the devices beside the log: accelerators, their name, more devices than the
+        catalogue's own, dtype of the arithmetic, dense peak of one device in TFLOP/s, model FLOPs per real token.
+    from_, to
+        The window, half-open: RFC 3339, a date, seconds since the epoch, or an aware ``datetime``.
+    time_zone
+        IANA zone of stamps without an offset.
+    price, currency
+        Price of one device-hour, for costs.
+
+    Raises
+    ------
+    GoodputError
+        A log that cannot be read (with ``path``, ``line``, ``field`` and ``remedy``), or a request that contradicts
+        itself.
+
+    Source: ``docs/method.md``.
+    """
+    request = {
+        "files": _paths(files),
+        "job": job,
+        "allocation": [f"{_time(start)}..{_time(end)}" for start, end in allocation],
+        "sacct": _paths(sacct),
+        "live": live,
+        "planned_steps": planned_steps,
+        "work": {
+            "devices": devices,
+            "devices_per_slice": devices_per_slice,
+            "device": device,
+            "device_file": None if device_file is None else os.fspath(device_file),
+            "dtype": dtype,
+            "peak_tflops": _positive("peak_tflops", peak_tflops),
+            "flops_per_token": _positive("flops_per_token", flops_per_token),
+        },
+        "window": _window(from_, to, time_zone),
+        "report": {"title": title, "price": price, "currency": currency},
+    }
+    if not files:
+        raise GoodputError("timeline: name one log or more")
+    return TimelineReport.of(_native.timeline(json.dumps(request)))
+
+
+def account(
+    fleet: Path | None = None,
+    *,
+    sacct: Iterable[Path] = (),
+    sacct_columns: Sequence[str] | None = None,
+    delimiter: str | None = None,
+    events: Iterable[Path] = (),
+    nodes: Iterable[Path] = (),
+    snapshots: Iterable[Path] = (),
+    reservations: Iterable[Path] = (),
+    tables: Iterable[Path] = (),
+    imports: Mapping[Path, Iterable[Path]] | None = None,
+    timelines: Mapping[str, Path] | Iterable[Path] = (),
+    pools: Mapping[str, str] | None = None,
+    denominator: str | None = None,
+    planned_steps: Mapping[str, int] | None = None,
+    jobs: int = 100,
+    from_: Time | None = None,
+    to: Time | None = None,
+    time_zone: str | None = None,
+    title: str | None = None,
+    price: float | None = None,
+    currency: str | None = None,
+) -> AccountReport:
+    """A fleet's capacity over a window, every lost device-second charged once: ``goodput account``.
+
+    Parameters
+    ----------
+    fleet
+        A YAML file that names records, pools, prices and plans (``docs/fleet-file.md``). What is said here comes on
+        top of it.
+    sacct, events, nodes, snapshots, reservations, tables
+        Records of the scheduler; ``goodput account --help`` lists what to ask a site for.
+    sacct_columns, delimiter
+        Columns of sacct text without a header, and its delimiter.
+    imports
+        Column map to CSV or Parquet files of any other source.
+    timelines
+        Logs of jobs, or a mapping of the job's id to its log.
+    pools
+        Pool to node list.
+    denominator
+        ``"in_service"`` (default) or ``"installed"``.
+    planned_steps
+        Planned steps of a job in the window.
+    jobs
+        Jobs without a timeline that get a row of their own, the largest first.
+    from_, to, time_zone, price, currency
+        As for :func:`timeline`.
+
+    Raises
+    ------
+    GoodputError
+        A record that cannot be read (with ``path``, ``line``, ``field`` and ``remedy``), or records that make no
+        account.
+
+    Source: ``docs/method.md``.
+    """
+    if isinstance(timelines, Mapping):
+        logs = [{"file": os.fspath(path), "job": job} for job, path in timelines.items()]
+    else:
+        logs = [{"file": path} for path in _paths(timelines)]
+    request = {
+        "sacct": _paths(sacct),
+        "sacct_columns": None if sacct_columns is None else list(sacct_columns),
+        "delimiter": delimiter,
+        "events": _paths(events),
+        "nodes": _paths(nodes),
+        "snapshots": _paths(snapshots),
+        "reservations": _paths(reservations),
+        "tables": _paths(tables),
+        "imports": [(os.fspath(column_map), _paths(files)) for column_map, files in (imports or {}).items()],
+        "timelines": logs,
+        "pools": dict(pools or {}),
+        "planned_steps": dict(planned_steps or {}),
+        "jobs": jobs,
+        "window": _window(from_, to, time_zone),
+        "report": {"title": title, "price": price, "currency": currency},
+    }
+    path = None if fleet is None else os.fspath(fleet)
+    return AccountReport.of(_native.account(json.dumps(request), path, denominator))
+
+
+def _paths(paths: Iterable[Path]) -> list[str]:
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        raise GoodputError(f"{os.fspath(paths)!r}: expected a list of files, not one file's name")
+    return [os.fspath(path) for path in paths]
+
+
+def _positive(name: str, value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise GoodputError(f"{name} is {value}: expected a number above 0")
+    return value
+
+
+def _window(from_: Time | None, to: Time | None, time_zone: str | None) -> dict[str, str | None]:
+    def text(time: Time | None) -> str | None:
+        return None if time is None else _time(time)
+
+    return {"from": text(from_), "to": text(to), "time_zone": time_zone}
+
+
+def _time(time: Time) -> str:
+    if isinstance(time, datetime):
+        if time.tzinfo is None:
+            raise GoodputError(f"{time.isoformat()}: expected an aware datetime, such as datetime(…, tzinfo=timezone.utc)")
+        return time.isoformat()
+    return str(time)

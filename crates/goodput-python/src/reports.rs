@@ -1,0 +1,217 @@
+//! `account` and `timeline`: the verbs, asked as JSON, answered as a report that renders itself.
+
+use goodput_core::scheduling::Denominator;
+use goodput_report::terminal::TerminalStyle;
+use goodput_report::{AccountView, Format, TimelineView, json};
+use goodput_verbs::{AccountRequest, Answer, Inputs, TimelineRequest};
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use crate::errors::{argument, verb};
+use crate::table::{ArrowTable, Column, Kind};
+
+enum View {
+    Account(Box<AccountView>),
+    Timeline(Box<TimelineView>),
+}
+
+/// A verb's answer.
+#[pyclass(module = "fleet_goodput._native", frozen)]
+pub struct Report {
+    view: View,
+    falls_short: bool,
+}
+
+/// Answers `goodput account` for a request as JSON, on top of a fleet file if one is named.
+#[pyfunction]
+#[pyo3(signature = (request, fleet=None, denominator=None))]
+pub fn account(
+    py: Python<'_>,
+    request: &str,
+    fleet: Option<std::path::PathBuf>,
+    denominator: Option<&str>,
+) -> PyResult<Report> {
+    let mut request: AccountRequest = serde_json::from_str(request).map_err(argument)?;
+    request.denominator = match denominator {
+        None => None,
+        Some("in_service") => Some(Denominator::InService),
+        Some("installed") => Some(Denominator::Installed),
+        Some(other) => {
+            return Err(argument(format!("denominator {other:?}: expected in_service or installed")));
+        }
+    };
+    let answer = py.detach(|| {
+        if let Some(path) = fleet {
+            request = request.over(goodput_verbs::fleet_file(&path)?);
+        }
+        goodput_verbs::account(&request, &mut Inputs::default())
+    });
+    let Answer { view, falls_short } = answer.map_err(|e| verb(&e))?;
+    Ok(Report { view: View::Account(Box::new(view)), falls_short })
+}
+
+/// Answers `goodput timeline` for a request as JSON.
+#[pyfunction]
+pub fn timeline(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: TimelineRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::timeline(&request, &mut Inputs::default()));
+    let Answer { view, falls_short } = answer.map_err(|e| verb(&e))?;
+    Ok(Report { view: View::Timeline(Box::new(view)), falls_short })
+}
+
+#[pymethods]
+impl Report {
+    #[getter]
+    fn falls_short(&self) -> bool {
+        self.falls_short
+    }
+
+    fn json(&self) -> PyResult<String> {
+        match &self.view {
+            View::Account(view) => json::render(view.as_ref()),
+            View::Timeline(view) => json::render(view.as_ref()),
+        }
+        .map_err(argument)
+    }
+
+    /// `table`, `html` or `openmetrics`.
+    fn render(&self, format: &str, width: u16) -> PyResult<String> {
+        let format = match format {
+            "table" => Format::Table,
+            "html" => Format::Html,
+            "openmetrics" => Format::OpenMetrics,
+            other => return Err(argument(format!("format {other:?}: expected table, html or openmetrics"))),
+        };
+        let style = TerminalStyle { width, color: false };
+        match &self.view {
+            View::Account(view) => view.render(format, style),
+            View::Timeline(view) => view.render(format, style),
+        }
+        .map_err(argument)
+    }
+
+    /// The rows of one of [`TABLES`].
+    fn table(&self, name: &str) -> PyResult<ArrowTable> {
+        let table = TABLES.iter().find(|table| table.name == name).ok_or_else(|| {
+            let known: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+            argument(format!("table {name:?}: expected one of {}", known.join(", ")))
+        })?;
+        let report = match &self.view {
+            View::Account(view) => serde_json::to_value(view),
+            View::Timeline(view) => serde_json::to_value(view),
+        }
+        .map_err(argument)?;
+        let rows: &[Value] = report.pointer(table.rows).and_then(Value::as_array).map_or(&[], Vec::as_slice);
+        ArrowTable::new(table.columns, rows)
+    }
+}
+
+/// A table of a report.
+struct Table {
+    name: &'static str,
+    /// JSON pointer to its rows.
+    rows: &'static str,
+    columns: &'static [Column],
+}
+
+const fn column(name: &'static str, at: &'static str, kind: Kind) -> Column {
+    Column { name, at, kind }
+}
+
+/// Every table of every report.
+const TABLES: &[Table] = &[
+    Table {
+        name: "losses",
+        rows: "/losses",
+        columns: &[
+            column("boundary", "/boundary", Kind::Text),
+            column("pattern", "/pattern", Kind::Text),
+            column("label", "/label", Kind::Text),
+            column("owner", "/owner", Kind::Text),
+            column("owners", "/owners", Kind::Words),
+            column("lever", "/lever", Kind::Text),
+            column("amount_ns", "/amount_ns", Kind::Exact),
+            column("device_hours", "/device_hours", Kind::Float),
+            column("share", "/share", Kind::Float),
+            column("open", "/open", Kind::Flag),
+            column("evidence", "/evidence", Kind::Words),
+        ],
+    },
+    Table {
+        name: "levers",
+        rows: "/levers",
+        columns: &[
+            column("rank", "/rank", Kind::Integer),
+            column("lever", "/lever", Kind::Text),
+            column("boundary", "/boundary", Kind::Text),
+            column("pattern", "/pattern", Kind::Text),
+            column("owner", "/owner", Kind::Text),
+            column("loss_ns", "/loss_ns", Kind::Exact),
+            column("loss_device_hours", "/loss_device_hours", Kind::Float),
+            column("relative_gain", "/relative_gain", Kind::Float),
+            column("relative_gain_low", "/relative_gain_low", Kind::Float),
+            column("worth", "/worth", Kind::Float),
+            column("condition", "/condition", Kind::Text),
+            column("open", "/open", Kind::Flag),
+        ],
+    },
+    Table {
+        name: "pools",
+        rows: "/pools",
+        columns: &[
+            column("name", "/name", Kind::Text),
+            column("devices", "/devices", Kind::Integer),
+            column("offered_ns", "/capacity_time/offered_ns", Kind::Exact),
+            column("held_ns", "/capacity_time/held_ns", Kind::Exact),
+            column("retained_ns", "/capacity_time/retained_ns", Kind::Exact),
+            column("ideal_ns", "/capacity_time/ideal_ns", Kind::Exact),
+            column("scheduling", "/factors/scheduling", Kind::Float),
+            column("runtime", "/factors/runtime", Kind::Float),
+            column("program", "/factors/program", Kind::Float),
+            column("mpg", "/factors/mpg", Kind::Float),
+            column("availability", "/availability", Kind::Float),
+        ],
+    },
+    Table {
+        name: "jobs",
+        rows: "/jobs",
+        columns: &[
+            column("id", "/id", Kind::Text),
+            column("name", "/name", Kind::Text),
+            column("user", "/user", Kind::Text),
+            column("account", "/account", Kind::Text),
+            column("pool", "/pool", Kind::Text),
+            column("state", "/state", Kind::Text),
+            column("attempts", "/attempts", Kind::Integer),
+            column("devices", "/devices", Kind::Integer),
+            column("held_ns", "/capacity_time/held_ns", Kind::Exact),
+            column("retained_ns", "/capacity_time/retained_ns", Kind::Exact),
+            column("ideal_ns", "/capacity_time/ideal_ns", Kind::Exact),
+            column("runtime", "/factors/runtime", Kind::Float),
+            column("program", "/factors/program", Kind::Float),
+        ],
+    },
+    Table {
+        name: "warnings",
+        rows: "/warnings",
+        columns: &[
+            column("code", "/code", Kind::Text),
+            column("message", "/message", Kind::Text),
+            column("job", "/job", Kind::Text),
+            column("source", "/source", Kind::Text),
+            column("more", "/more", Kind::Integer),
+        ],
+    },
+    Table {
+        name: "files",
+        rows: "/read_report/files",
+        columns: &[
+            column("path", "/path", Kind::Text),
+            column("format", "/format", Kind::Text),
+            column("rows", "/rows", Kind::Integer),
+            column("used", "/used", Kind::Integer),
+            column("repaired", "/repaired", Kind::Integer),
+            column("refused", "/refused", Kind::Integer),
+        ],
+    },
+];

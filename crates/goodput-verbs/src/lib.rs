@@ -1,0 +1,36 @@
+//! The verbs as functions: what a person asks (a request) answered as a view. The command and the Python package
+//! both ask here, so that they cannot differ.
+//!
+//! ```no_run
+//! use goodput_verbs::{TimelineRequest, timeline};
+//! let request = TimelineRequest { files: vec!["run.jsonl".into()], ..TimelineRequest::default() };
+//! let answer = timeline(&request, &mut Default::default())?;
+//! println!("{:?}", answer.view.ledger.factors);
+//! # Ok::<(), goodput_verbs::VerbError>(())
+//! ```
+
+mod account;
+mod device;
+mod error;
+mod fleet_file;
+mod inputs;
+mod request;
+mod time_argument;
+mod timeline;
+
+pub use account::{account, account_records, default_options};
+pub use error::{Place, VerbError};
+pub use fleet_file::fleet_file;
+pub use inputs::{Inputs, Watch};
+pub use request::{AccountRequest, ReportRequest, TimelineInput, TimelineRequest, WindowRequest, Work};
+pub use time_argument::window;
+pub use timeline::timeline;
+
+/// A verb's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<View> {
+    /// The report.
+    pub view: View,
+    /// Whether rows were repaired or refused, or a warning questions a figure.
+    pub falls_short: bool,
+}
