@@ -6,6 +6,7 @@ use super::super::SlurmOptions;
 use super::super::kind::other_kind;
 use super::align::Bounds;
 use super::columns::{Columns, Shape};
+use super::delimiters::positions;
 use super::lines::Lines;
 use super::{EXPORT_COMMAND, io_error};
 use crate::ReadError;
@@ -34,10 +35,10 @@ impl Layout {
             [b','] => split_quoted(line, fields),
             [byte] => {
                 let mut start = 0;
-                for at in memchr::memchr_iter(byte, line) {
+                positions(byte, line, |at| {
                     fields.push((start, at));
                     start = at + 1;
-                }
+                });
                 fields.push((start, line.len()));
             }
             _ => {

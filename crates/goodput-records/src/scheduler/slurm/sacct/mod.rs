@@ -25,6 +25,7 @@ use crate::{FileReport, ReadError};
 
 mod align;
 mod columns;
+mod delimiters;
 mod header;
 mod job;
 mod json;
