@@ -305,11 +305,17 @@ pub(super) fn whole_number(digits: &[u8]) -> Option<u64> {
 /// ```
 pub fn duration_ns(text: &[u8]) -> Option<i64> {
     // The shape of almost every row.
-    if let &[h1, h2, b':', m1, m2, b':', s1, s2] = text
+    if let Some((days, &[h1, h2, b':', m1, m2, b':', s1, s2])) = text.split_last_chunk()
         && let (Some(hours), Some(minutes), Some(seconds)) =
             (two_digits(h1, h2), two_digits(m1, m2), two_digits(s1, s2))
+        && let Some(days) = match days {
+            [] => Some(0),
+            [days @ .., b'-'] => short_number(days),
+            _ => None,
+        }
     {
-        return Some((hours * HOUR_SECONDS + minutes * 60 + seconds) * NS_PER_SECOND);
+        let seconds = days * DAY_SECONDS + hours * HOUR_SECONDS + minutes * 60 + seconds;
+        return seconds.checked_mul(NS_PER_SECOND);
     }
     let text = text.trim_ascii();
     let (days, clock) = match text.iter().position(|&b| b == b'-') {

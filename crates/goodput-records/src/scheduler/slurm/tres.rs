@@ -4,6 +4,8 @@
 //! A TRES text names the same devices twice: once in total and once by type. The total counts;
 //! where it is missing the types are summed; the two are never added.
 
+use rustc_hash::FxHashMap;
+
 use super::times::whole_number;
 
 /// What a TRES text says about devices and nodes. `None` where it says nothing.
@@ -44,6 +46,38 @@ impl<'a> Tres<'a> {
             tally.add(name, || count(amount).ok_or_else(|| TresError(super::times::quoted(item))))?;
         }
         Ok(tally.total())
+    }
+}
+
+/// What a TRES text says about devices and nodes together, each text read once: the jobs of a table ask for one of
+/// rather few shapes.
+#[derive(Debug, Default)]
+pub(super) struct KnownTres {
+    by_text: FxHashMap<Box<[u8]>, Amounts>,
+}
+
+/// Devices and nodes of a [`Tres`].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amounts {
+    pub(super) devices: Option<u64>,
+    pub(super) nodes: Option<u64>,
+}
+
+/// Texts beyond this many are not kept: a table may give each job a memory of its own.
+const MOST_KNOWN: usize = 1 << 12;
+
+impl KnownTres {
+    /// As [`Tres::parse`].
+    pub(super) fn parse(&mut self, text: &[u8]) -> Result<Amounts, TresError> {
+        if let Some(&known) = self.by_text.get(text) {
+            return Ok(known);
+        }
+        let Tres { devices, nodes, .. } = Tres::parse(text)?;
+        let amounts = Amounts { devices, nodes };
+        if self.by_text.len() < MOST_KNOWN {
+            self.by_text.insert(text.into(), amounts);
+        }
+        Ok(amounts)
     }
 }
 

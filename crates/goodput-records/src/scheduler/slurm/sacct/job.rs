@@ -120,7 +120,7 @@ impl<'a> JobRows<'a> {
     }
 
     /// Uses a row, or refuses it.
-    pub(super) fn add(&mut self, row: JobRow<'_>, mut repairs: Vec<Repair>) {
+    pub(super) fn add(&mut self, row: &JobRow<'_>, mut repairs: Vec<Repair>) {
         let line = row.line;
         match self.attempt(row, &mut repairs) {
             Ok(attempt) => {
@@ -156,10 +156,10 @@ impl<'a> JobRows<'a> {
         self.report.used == 0 && self.report.refused >= MAX_REFUSED_BEFORE_USE
     }
 
-    fn attempt(&mut self, row: JobRow<'_>, repairs: &mut Vec<Repair>) -> Result<Attempt, Refusal> {
+    fn attempt(&mut self, row: &JobRow<'_>, repairs: &mut Vec<Repair>) -> Result<Attempt, Refusal> {
         let submit =
             row.submit.ok_or_else(|| Refusal::new("no_submit", "Submit", "the row has no submit time"))?;
-        let span = held_span(&row, repairs)?;
+        let span = held_span(row, repairs)?;
         let nodes = self
             .node_lists
             .set(row.node_list, self.records)
@@ -170,7 +170,7 @@ impl<'a> JobRows<'a> {
             Refusal::new("bad_count", "NNodes", format!("{node_count} nodes are more than any cluster has"))
         })?;
         self.without_eligible += u64::from(row.eligible.is_none());
-        let devices = self.devices(&row, span.start.is_some(), repairs);
+        let devices = self.devices(row, span.start.is_some(), repairs);
         if row.state == JobState::Other {
             self.report.find(Treatment::Noted, "unknown_state", row.line, "State", || {
                 format!(
@@ -210,7 +210,7 @@ impl<'a> JobRows<'a> {
             source: SourceRef { file: self.file, line: row.line },
         };
         self.note_now(&attempt, row.elapsed_ns);
-        self.note_job(&attempt);
+        self.note_job(&attempt, row.display_id);
         Ok(attempt)
     }
 
@@ -246,9 +246,9 @@ impl<'a> JobRows<'a> {
         }
     }
 
-    fn note_job(&mut self, attempt: &Attempt) {
+    fn note_job(&mut self, attempt: &Attempt, display_id: &str) {
         self.has_devices |= attempt.devices > 0;
-        let is_array = self.records.symbols.get(attempt.display_id).ends_with(']');
+        let is_array = display_id.ends_with(']');
         self.waiting_arrays += u64::from(is_array && attempt.state == JobState::Pending);
         let at = attempt.key.job.index();
         if self.seen_jobs.len() <= at {

@@ -102,7 +102,7 @@ fn add(rows: &mut JobRows<'_>, index: u32, bytes: &[u8]) {
     };
     let display_id = job.display_id();
     match job.row(index, &job.job_id.to_string(), &display_id) {
-        Ok(row) => rows.add(row, repairs),
+        Ok(row) => rows.add(&row, repairs),
         Err(refusal) => rows.refuse(index, refusal),
     }
 }

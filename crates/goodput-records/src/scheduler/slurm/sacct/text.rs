@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::super::SlurmOptions;
 use super::super::state::job_state;
 use super::super::times::{Times, duration_ns, quoted, whole_number};
-use super::super::tres::{Tres, count, gres_devices};
+use super::super::tres::{Amounts, KnownTres, count, gres_devices};
 use super::align::{Bounds, Misaligned, align, begins_a_row};
 use super::columns::{Columns, Field};
 use super::header::{Layout, layout};
@@ -40,6 +40,7 @@ pub(super) fn read(
     let mut table = Table {
         path,
         times: Times::new(options.time_zone.clone()),
+        tres: KnownTres::default(),
         rows: JobRows::new(path, format, file, cluster, into),
         fields: Vec::new(),
         pending: Pending::default(),
@@ -85,6 +86,7 @@ struct Table<'a> {
     path: &'a str,
     layout: Layout,
     times: Times,
+    tres: KnownTres,
     rows: JobRows<'a>,
     /// Bounds of the fields of the row at hand, kept to be filled again.
     fields: Vec<Bounds>,
@@ -238,7 +240,8 @@ impl Table<'_> {
         self.last_is_row = true;
         let cells = Cells { text, fields: &self.fields, columns: &self.layout.columns };
         let id = cells.id();
-        if let Some(dot) = memchr::memchr(b'.', id.as_bytes()) {
+        // Ids are a few bytes long: a search routine for long texts costs more than it saves.
+        if let Some(dot) = id.bytes().position(|b| b == b'.') {
             self.orphans.step(&id[..dot]);
             self.rows.skip("step");
             return Ok(());
@@ -248,8 +251,8 @@ impl Table<'_> {
             return Ok(());
         }
         self.orphans.job(id);
-        match cells.job_row(line, &mut self.times) {
-            Ok(row) => self.rows.add(row, repairs),
+        match cells.job_row(line, &mut self.times, &mut self.tres) {
+            Ok(row) => self.rows.add(&row, repairs),
             Err(Fault::Row(refusal)) => self.rows.refuse(line, refusal),
             Err(Fault::File(refusal)) => {
                 return Err(ReadError::Format {
@@ -309,7 +312,7 @@ impl<'a> Cells<'a> {
         self.id().eq_ignore_ascii_case("JobIDRaw") || self.id().eq_ignore_ascii_case("JobID")
     }
 
-    fn job_row(self, line: u32, times: &mut Times) -> Result<JobRow<'a>, Fault> {
+    fn job_row(self, line: u32, times: &mut Times, known: &mut KnownTres) -> Result<JobRow<'a>, Fault> {
         let job = self.id();
         if !job.as_bytes().first().is_some_and(u8::is_ascii_digit) {
             return Err(bad("bad_id", "JobID", job, "a job id").into());
@@ -327,8 +330,9 @@ impl<'a> Cells<'a> {
         };
         let (start, end) = (time(Field::Start, "Start")?, time(Field::End, "End")?);
 
-        let allocated = self.tres(Field::AllocTres, "AllocTRES")?;
-        let requested = self.tres(Field::ReqTres, "ReqTRES")?;
+        let mut tres = |field, name| self.tres(field, name, known);
+        let allocated = tres(Field::AllocTres, "AllocTRES")?;
+        let requested = tres(Field::ReqTres, "ReqTRES")?;
         let node_count = match self.get(Field::NodeCount).filter(|text| !text.is_empty()) {
             Some(text) => Some(count(text.as_bytes()).ok_or_else(|| {
                 bad("bad_count", "NNodes", text, "a whole number (export with --noconvert)")
@@ -385,8 +389,9 @@ impl<'a> Cells<'a> {
         })
     }
 
-    fn tres(self, field: Field, name: &str) -> Result<Tres<'a>, Refusal> {
-        Tres::parse(self.text_of(field).as_bytes())
+    fn tres(self, field: Field, name: &str, known: &mut KnownTres) -> Result<Amounts, Refusal> {
+        known
+            .parse(self.text_of(field).as_bytes())
             .map_err(|error| Refusal::new("bad_tres", name, error.to_string()))
     }
 
