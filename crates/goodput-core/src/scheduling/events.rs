@@ -2,6 +2,8 @@
 
 use crate::time::{Timestamp, Window};
 
+use super::spread::sort_spread;
+
 /// What happens. Order matters at one instant: releases come before holds, so that a device that changes hands is
 /// never counted twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +49,10 @@ pub(super) const MAX_POSITION: usize = (1 << POSITION_BITS) - 1;
 /// Time since the window's start (high and low word) and code: 12 bytes an event keep a million attempts small.
 type Packed = [u32; 3];
 
+fn since(&[high, low, _]: &Packed) -> u64 {
+    (u64::from(high) << 32) | u64::from(low)
+}
+
 /// Events, packed.
 #[derive(Debug)]
 pub(super) struct Events {
@@ -72,15 +78,16 @@ impl Events {
 
     /// Sorts by time, then kind.
     pub fn sort(&mut self) {
-        self.packed
-            .sort_unstable_by_key(|&[high, low, code]| ((u64::from(high) << 32) | u64::from(low), code));
+        let whole = u64::try_from(self.to - self.from).unwrap_or(0);
+        let bits = u64::BITS - whole.leading_zeros();
+        sort_spread(&mut self.packed, bits, since, |event| (since(event), event[2]));
     }
 
     /// The events in order.
     pub fn iter(&self) -> impl Iterator<Item = (Timestamp, Kind, usize)> + '_ {
-        self.packed.iter().map(|&[high, low, code]| {
-            let since = (u64::from(high) << 32) | u64::from(low);
-            let at = self.from + i64::try_from(since).unwrap_or(i64::MAX);
+        self.packed.iter().map(|event| {
+            let at = self.from + i64::try_from(since(event)).unwrap_or(i64::MAX);
+            let code = event[2];
             let kind = KINDS[(code >> POSITION_BITS) as usize % KINDS.len()];
             (at, kind, code as usize & MAX_POSITION)
         })

@@ -19,6 +19,7 @@ mod pool;
 mod pool_series;
 mod series;
 mod snapshots;
+mod spread;
 mod sweep;
 mod unheld;
 mod waits;
@@ -147,7 +148,8 @@ pub struct SchedulingAccount {
     pub pools: Vec<PoolAccount>,
     /// The whole fleet; its `no_demand` is judged against the fleet's demand.
     pub fleet: PoolAccount,
-    /// What each attempt held inside the window, rows of one job cut so that they do not overlap.
+    /// What each attempt held inside the window, in the order of the attempts, rows of one job cut so that they do not
+    /// overlap.
     pub held: Vec<HeldAttempt>,
     /// Held capacity-time by the state of the record.
     pub by_state: BTreeMap<JobState, CapacityTime>,
