@@ -9,7 +9,7 @@ use crate::chain::Levels;
 use crate::ledger::{Ledger, Loss, Unbalanced};
 use crate::pattern::Pattern;
 use crate::program::{self, NoProgramFactor};
-use crate::records::{Attempt, FleetRecords, SourceRef, Symbol, Timeline};
+use crate::records::{Attempt, DeviceUnit, FleetRecords, SourceRef, Symbol, Timeline};
 use crate::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeOptions};
 use crate::scheduling::{HeldAttempt, HeldLives, Jobs, SchedulingAccount};
 use crate::time::Interval;
@@ -133,26 +133,22 @@ struct HeldByJob {
 impl HeldByJob {
     fn new(records: &FleetRecords, jobs: &Jobs, held: &[HeldAttempt]) -> Self {
         let place = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
-        // Where the parts of each attempt begin, once they stand in the order of the attempts.
-        let mut begin_of = vec![0; records.attempts.len() + 1];
-        for part in held {
-            begin_of[part.attempt + 1] += 1;
-        }
-        for row in 1..begin_of.len() {
-            begin_of[row] += begin_of[row - 1];
-        }
-        let mut parts: Vec<u32> = vec![0; held.len()];
-        let mut next = begin_of.clone();
-        for (h, part) in held.iter().enumerate() {
-            parts[next[part.attempt] as usize] = place(h);
-            next[part.attempt] += 1;
+        // Where the parts of each attempt end: they stand in the order of the attempts.
+        let mut end_of = vec![0; records.attempts.len()];
+        let mut end = 0;
+        for (row, end_of) in end_of.iter_mut().enumerate() {
+            while held.get(end).is_some_and(|part| part.attempt == row) {
+                end += 1;
+            }
+            *end_of = place(end);
         }
         let (mut positions, mut begins) = (Vec::with_capacity(held.len()), vec![0]);
         for rows in jobs.iter() {
             let first = positions.len();
             for &row in rows {
                 let row = row as usize;
-                positions.extend_from_slice(&parts[begin_of[row] as usize..begin_of[row + 1] as usize]);
+                let begin = if row == 0 { 0 } else { end_of[row - 1] };
+                positions.extend(begin..end_of[row]);
             }
             positions[first..].sort_by_key(|&h| held[h as usize].interval.start);
             if positions.len() > first {
@@ -220,7 +216,10 @@ fn left_out(timeline: &Timeline) -> Warning {
 /// What a part of an attempt held, in whole devices.
 fn held_of(records: &FleetRecords, held: &HeldAttempt) -> CapacityTime {
     let counted = CapacityTime::of(held.devices, held.interval.duration_ns());
-    CapacityTime::from_device_ns(counted.device_ns() / i128::from(records.device_unit.per_device()))
+    match records.device_unit {
+        DeviceUnit::Device => counted,
+        unit => CapacityTime::from_device_ns(counted.device_ns() / i128::from(unit.per_device())),
+    }
 }
 
 fn held_sum(records: &FleetRecords, job: &[u32], held: &[HeldAttempt]) -> CapacityTime {

@@ -17,24 +17,19 @@ use super::{Cohort, CohortKind, WaitStatistics};
 /// Cohorts of each kind that an attempt belongs to.
 const KINDS: [CohortKind; 3] = [CohortKind::GangSize, CohortKind::Account, CohortKind::Partition];
 
-const NONE: u32 = u32::MAX;
-
-/// Gangs of fewer devices than this are looked up in a list, larger ones in a map.
-const SMALL_GANG: usize = 4096;
-
 /// One cohort of each kind: the cohorts of one attempt.
-type Membership = [u32; 3];
+type Membership = [usize; 3];
 
 /// Cohorts by what groups them.
 pub(super) struct Table<'a> {
     records: &'a FleetRecords,
-    small: Vec<u32>,
-    large: FxHashMap<u64, u32>,
-    accounts: FxHashMap<Symbol, u32>,
-    partitions: FxHashMap<Symbol, u32>,
+    sizes: FxHashMap<u64, usize>,
+    accounts: FxHashMap<Symbol, usize>,
+    partitions: FxHashMap<Symbol, usize>,
     pub cohorts: Vec<Cohort>,
     memberships: Vec<Membership>,
-    membership_of: FxHashMap<Membership, u32>,
+    /// By devices, account and partition: few differ, so that one look-up an attempt is enough.
+    membership_of: FxHashMap<(u64, Symbol, Symbol), u32>,
 }
 
 impl<'a> Table<'a> {
@@ -42,8 +37,7 @@ impl<'a> Table<'a> {
     pub fn new(records: &'a FleetRecords) -> Self {
         Self {
             records,
-            small: vec![NONE; SMALL_GANG],
-            large: FxHashMap::default(),
+            sizes: FxHashMap::default(),
             accounts: FxHashMap::default(),
             partitions: FxHashMap::default(),
             cohorts: Vec::new(),
@@ -52,65 +46,60 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The cohorts of an attempt, one of each kind.
-    fn of(&mut self, row: usize) -> Membership {
-        let attempt = &self.records.attempts[row];
-        KINDS.map(|kind| {
-            let slot = match kind {
-                CohortKind::Account => self.accounts.entry(attempt.account).or_insert(NONE),
-                CohortKind::Partition => self.partitions.entry(attempt.partition).or_insert(NONE),
-                CohortKind::GangSize => match usize::try_from(attempt.devices) {
-                    Ok(devices) if devices < SMALL_GANG => &mut self.small[devices],
-                    _ => self.large.entry(attempt.devices).or_insert(NONE),
-                },
-            };
-            if *slot == NONE {
-                *slot = u32::try_from(self.cohorts.len()).unwrap_or(NONE);
-                self.cohorts.push(Cohort {
-                    kind,
-                    label: label(self.records, kind, attempt),
-                    attempts: 0,
-                    held: CapacityTime::ZERO,
-                    partly_held: None,
-                    attempt_wait: WaitStatistics::default(),
-                    first_wait: WaitStatistics::default(),
-                    total_wait: WaitStatistics::default(),
-                });
-            }
-            *slot
-        })
-    }
-
     /// An attempt held `time`, or waited and held nothing.
     pub fn count(&mut self, row: usize, time: CapacityTime) {
-        for cohort in self.of(row) {
-            let cohort = &mut self.cohorts[cohort as usize];
+        let membership = self.membership(row);
+        for cohort in self.cohorts_of(membership) {
+            let cohort = &mut self.cohorts[cohort];
             cohort.attempts += 1;
             cohort.held += time;
         }
     }
 
-    /// The number of the membership of an attempt: few differ, so that lists of waits need not name attempts.
+    /// The number of the membership of an attempt, so that lists of waits need not name attempts.
     pub fn membership(&mut self, row: usize) -> u32 {
-        let membership = self.of(row);
-        *self.membership_of.entry(membership).or_insert_with(|| {
-            self.memberships.push(membership);
-            u32::try_from(self.memberships.len() - 1).unwrap_or(NONE)
-        })
+        let attempt = &self.records.attempts[row];
+        let key = (attempt.devices, attempt.account, attempt.partition);
+        if let Some(&number) = self.membership_of.get(&key) {
+            return number;
+        }
+        let number = u32::try_from(self.memberships.len()).unwrap_or(u32::MAX);
+        let membership = KINDS.map(|kind| self.cohort(kind, attempt));
+        self.memberships.push(membership);
+        self.membership_of.insert(key, number);
+        number
+    }
+
+    fn cohort(&mut self, kind: CohortKind, attempt: &Attempt) -> usize {
+        let next = self.cohorts.len();
+        let number = *match kind {
+            CohortKind::GangSize => self.sizes.entry(attempt.devices).or_insert(next),
+            CohortKind::Account => self.accounts.entry(attempt.account).or_insert(next),
+            CohortKind::Partition => self.partitions.entry(attempt.partition).or_insert(next),
+        };
+        if number == next {
+            self.cohorts.push(Cohort {
+                kind,
+                label: label(self.records, kind, attempt),
+                attempts: 0,
+                held: CapacityTime::ZERO,
+                partly_held: None,
+                attempt_wait: WaitStatistics::default(),
+                first_wait: WaitStatistics::default(),
+                total_wait: WaitStatistics::default(),
+            });
+        }
+        number
     }
 
     /// The cohorts of a membership.
-    pub fn cohorts_of(&self, membership: u32) -> [usize; 3] {
-        self.memberships[membership as usize].map(|cohort| cohort as usize)
+    pub fn cohorts_of(&self, membership: u32) -> Membership {
+        self.memberships[membership as usize]
     }
 
     /// The cohort of gangs of `devices`.
     fn of_size(&mut self, devices: u64) -> Option<&mut Cohort> {
-        let index = match usize::try_from(devices) {
-            Ok(small) if small < SMALL_GANG => self.small[small],
-            _ => self.large.get(&devices).copied().unwrap_or(NONE),
-        };
-        self.cohorts.get_mut(index as usize)
+        self.cohorts.get_mut(*self.sizes.get(&devices)?)
     }
 }
 
@@ -193,8 +182,9 @@ impl Grouping<'_> {
             let interval =
                 self.window.clip(Interval::new(hold.start, hold.end.unwrap_or(complete).min(complete)));
             let time = CapacityTime::of(u64::from(hold.devices), interval.duration_ns());
-            for cohort in table.of(hold.attempt) {
-                if let Some(partly_held) = &mut table.cohorts[cohort as usize].partly_held {
+            let membership = table.membership(hold.attempt);
+            for cohort in table.cohorts_of(membership) {
+                if let Some(partly_held) = &mut table.cohorts[cohort].partly_held {
                     *partly_held += time;
                 }
             }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::records::{Attempt, FleetRecords, Symbol};
+use crate::records::{Attempt, FleetRecords, NodeSet, Symbol};
 
 use super::attempts::HeldIntervals;
 use super::notes::Notes;
@@ -80,11 +80,12 @@ fn inferred_sizes(records: &FleetRecords) -> Vec<(Symbol, u32)> {
             }
         }
         // A job that holds more on a node than an even split gives shows that the nodes differ.
+        let room =
+            |nodes: &Vec<Symbol>| nodes.iter().filter_map(|n| sizes.get(n)).copied().map(u64::from).sum();
+        let rooms: Vec<u64> = records.node_sets.iter().map(room).collect();
         let exceeds = |attempt: &Attempt| {
-            let nodes = records.node_set(attempt.nodes);
-            !nodes.is_empty()
-                && nodes.iter().filter_map(|n| sizes.get(n)).map(|&s| u64::from(s)).sum::<u64>()
-                    < attempt.devices
+            attempt.nodes != NodeSet::NONE
+                && rooms.get(attempt.nodes.0 as usize).is_some_and(|&room| room < attempt.devices)
         };
         if records.attempts.iter().any(exceeds) {
             return Vec::new();
@@ -97,11 +98,16 @@ fn inferred_sizes(records: &FleetRecords) -> Vec<(Symbol, u32)> {
 
 /// The partition whose jobs held each node longest.
 fn inferred_partitions(records: &FleetRecords, held: &HeldIntervals) -> FxHashMap<Symbol, Symbol> {
-    let mut time: FxHashMap<(Symbol, Symbol), i128> = FxHashMap::default();
+    // Many attempts share a set of nodes.
+    let mut time_of_set: FxHashMap<(NodeSet, Symbol), i128> = FxHashMap::default();
     for (row, attempt) in records.attempts.iter().enumerate() {
         let ns = held.of(row, attempt).duration_ns();
-        for node in records.node_set(attempt.nodes) {
-            *time.entry((*node, attempt.partition)).or_default() += i128::from(ns);
+        *time_of_set.entry((attempt.nodes, attempt.partition)).or_default() += i128::from(ns);
+    }
+    let mut time: FxHashMap<(Symbol, Symbol), i128> = FxHashMap::default();
+    for ((nodes, partition), ns) in time_of_set {
+        for node in records.node_set(nodes) {
+            *time.entry((*node, partition)).or_default() += ns;
         }
     }
     let mut best: FxHashMap<Symbol, (i128, Symbol)> = FxHashMap::default();
