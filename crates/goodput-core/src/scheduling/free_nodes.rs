@@ -14,22 +14,12 @@ impl FreeNodes {
         Self { tree: vec![0; largest as usize + 2], nodes: 0 }
     }
 
-    /// A node with `free` devices free comes.
-    pub fn add(&mut self, free: u32) {
-        self.nodes += 1;
-        self.change(free, |count| *count += 1);
-    }
-
-    /// A node with `free` devices free goes.
-    pub fn remove(&mut self, free: u32) {
-        self.nodes = self.nodes.saturating_sub(1);
-        self.change(free, |count| *count = count.saturating_sub(1));
-    }
-
-    fn change(&mut self, free: u32, change: impl Fn(&mut u32)) {
+    /// `nodes` nodes with `free` devices free come; they go when negative.
+    pub fn add(&mut self, free: u32, nodes: i32) {
+        self.nodes = self.nodes.saturating_add_signed(nodes);
         let mut i = free as usize + 1;
         while let Some(count) = self.tree.get_mut(i) {
-            change(count);
+            *count = count.saturating_add_signed(nodes);
             i += i & i.wrapping_neg();
         }
     }
@@ -53,10 +43,9 @@ mod tests {
     #[test]
     fn counts_nodes_with_enough_free_devices() {
         let mut nodes = FreeNodes::new(8);
-        for free in [0, 3, 8, 8, 5] {
-            nodes.add(free);
+        for (free, count) in [(0, 1), (3, 1), (8, 2), (5, 1), (5, -1)] {
+            nodes.add(free, count);
         }
-        nodes.remove(5);
         let counts: Vec<_> = [0, 1, 3, 4, 8, 9, u64::MAX].iter().map(|&free| nodes.at_least(free)).collect();
         assert_eq!(counts, [4, 3, 3, 2, 2, 0, 0]);
     }

@@ -13,7 +13,7 @@ use super::{PoolSpec, SchedulingError, SchedulingOptions};
 const NONE: u32 = u32::MAX;
 
 /// A node with accelerators.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LayoutNode {
     pub devices: u32,
     pub pool: u32,

@@ -7,13 +7,14 @@ use crate::time::{Timestamp, Window};
 use super::demand::{Demand, Shapes};
 use super::fragmentation::whole_node_fragments;
 use super::free_nodes::FreeNodes;
+use super::layout::LayoutNode;
 use super::series::{Level, Series};
 use super::unheld::{CLASSES, Charge, Free, Known, charge};
 
 /// What one node adds to its pool at this instant.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NodeState {
-    pub devices: u32,
+    pub node: LayoutNode,
     pub allocated: u32,
     /// How many intervals say that it is out of service.
     pub outages: u16,
@@ -27,8 +28,34 @@ pub(super) struct NodeState {
 }
 
 impl NodeState {
+    /// Not there yet, and nothing on it.
+    pub fn absent(node: LayoutNode) -> Self {
+        Self {
+            node,
+            allocated: 0,
+            outages: 0,
+            reservations: 0,
+            sampled_out: false,
+            planned: false,
+            present: false,
+        }
+    }
+
+    /// An attempt takes devices, or gives them back.
+    pub fn occupy(&mut self, devices: u32, begins: bool) {
+        self.allocated = if begins {
+            self.allocated.saturating_add(devices)
+        } else {
+            self.allocated.saturating_sub(devices)
+        };
+    }
+
+    pub fn is_oversubscribed(&self) -> bool {
+        self.allocated > self.node.devices
+    }
+
     fn free(&self) -> u32 {
-        if self.present { self.devices.saturating_sub(self.allocated) } else { 0 }
+        if self.present { self.node.devices.saturating_sub(self.allocated) } else { 0 }
     }
 
     fn out(&self) -> bool {
@@ -204,37 +231,33 @@ impl PoolState {
         }
     }
 
-    /// Adds (`sign` 1) or takes away (-1) what a node contributes.
-    pub fn count_node(&mut self, node: &NodeState, block: u32, sign: i64) {
-        if !node.present {
+    /// Adds what `nodes` nodes in the same state contribute; takes it away when negative.
+    pub fn count_nodes(&mut self, state: &NodeState, nodes: i32) {
+        if !state.present {
             return;
         }
-        self.installed += sign * i64::from(node.devices);
-        let free = i64::from(node.free());
-        if node.out() {
-            self.out_free += sign * free;
+        self.installed += i64::from(nodes) * i64::from(state.node.devices);
+        let free = i64::from(nodes) * i64::from(state.free());
+        if state.out() {
+            self.out_free += free;
             return;
         }
-        if node.reservations > 0 {
-            self.reserved_free += sign * free;
+        if state.reservations > 0 {
+            self.reserved_free += free;
             return;
         }
-        if node.planned {
-            self.planned_free += sign * free;
+        if state.planned {
+            self.planned_free += free;
         }
-        if node.allocated > 0 {
-            self.partly_free += sign * free;
-        } else {
-            self.whole_free += sign * free;
+        self.free_nodes.add(state.free(), nodes);
+        if state.allocated > 0 {
+            self.partly_free += free;
+            return;
         }
-        let whole = node.allocated == 0 && node.devices == self.node_devices;
-        let of_block = &mut self.whole_by_block[block as usize];
-        if sign > 0 {
-            self.free_nodes.add(node.free());
-            *of_block += u32::from(whole);
-        } else {
-            self.free_nodes.remove(node.free());
-            *of_block -= u32::from(whole);
+        self.whole_free += free;
+        if state.node.devices == self.node_devices {
+            let whole = &mut self.whole_by_block[state.node.block as usize];
+            *whole = whole.saturating_add_signed(nodes);
         }
     }
 

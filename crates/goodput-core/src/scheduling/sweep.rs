@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::records::{FleetRecords, NodeStatus, PoolSample, WaitReason};
+use crate::records::{FleetRecords, NodeStatus, PoolSample, Symbol, WaitReason};
 use crate::time::Timestamp;
 
 use super::SchedulingOptions;
@@ -91,11 +91,7 @@ impl<'a> Sweep<'a> {
             partials,
             ticks,
             fleet: FleetScope::new(options.window, options.series_points, &layout.pools),
-            nodes: layout
-                .nodes
-                .iter()
-                .map(|n| NodeState { devices: n.devices, ..NodeState::default() })
-                .collect(),
+            nodes: layout.nodes.iter().copied().map(NodeState::absent).collect(),
             standing: if has_queue { vec![None; records.attempts.len()] } else { Vec::new() },
             standing_set: Vec::new(),
             waiting_of_job: if has_queue { vec![NOBODY; records.symbols.len()] } else { Vec::new() },
@@ -185,13 +181,19 @@ impl<'a> Sweep<'a> {
 
     /// Changes a node and what it contributes to its pool.
     fn change_node(&mut self, node: u32, change: impl FnOnce(&mut NodeState)) {
-        let place = self.layout.nodes[node as usize];
-        self.touch(place.pool);
-        let pool = &mut self.pools[place.pool as usize];
         let state = &mut self.nodes[node as usize];
-        pool.count_node(state, place.block, -1);
+        let before = *state;
         change(state);
-        pool.count_node(state, place.block, 1);
+        let after = *state;
+        self.recount(&before, &after, 1);
+    }
+
+    /// `nodes` nodes that were in the same state have changed alike.
+    fn recount(&mut self, before: &NodeState, after: &NodeState, nodes: i32) {
+        self.touch(before.node.pool);
+        let pool = &mut self.pools[before.node.pool as usize];
+        pool.count_nodes(before, -nodes);
+        pool.count_nodes(after, nodes);
     }
 
     fn change(&mut self, change: Change) {
@@ -248,25 +250,36 @@ impl<'a> Sweep<'a> {
         }
         let names = self.records.node_set(self.placement.nodes(row));
         let per_node = u32::try_from(devices / names.len().max(1) as u64).unwrap_or(u32::MAX);
-        for name in names {
-            if let Some(node) = self.layout.node(*name) {
-                self.occupy(node, per_node, begins);
-                let state = &self.nodes[node as usize];
-                if begins && state.allocated > state.devices {
-                    self.notes.note("devices_oversubscribed", self.records.attempts[row].source);
+        self.occupy(row, names, per_node, begins);
+    }
+
+    /// The attempt in `row` takes `devices` devices of each node, or gives them back. Most nodes of a gang were in
+    /// the same state before, and those are counted together.
+    fn occupy(&mut self, row: usize, names: &[Symbol], devices: u32, begins: bool) {
+        let after = |mut state: NodeState| {
+            state.occupy(devices, begins);
+            state
+        };
+        let layout = self.layout;
+        let mut alike: Option<(NodeState, i32)> = None;
+        for node in names.iter().filter_map(|&name| layout.node(name)) {
+            let state = &mut self.nodes[node as usize];
+            let before = std::mem::replace(state, after(*state));
+            if begins && state.is_oversubscribed() {
+                self.notes.note("devices_oversubscribed", self.records.attempts[row].source);
+            }
+            match &mut alike {
+                Some((first, nodes)) if *first == before => *nodes += 1,
+                _ => {
+                    if let Some((before, nodes)) = alike.replace((before, 1)) {
+                        self.recount(&before, &after(before), nodes);
+                    }
                 }
             }
         }
-    }
-
-    fn occupy(&mut self, node: u32, devices: u32, begins: bool) {
-        self.change_node(node, |n| {
-            n.allocated = if begins {
-                n.allocated.saturating_add(devices)
-            } else {
-                n.allocated.saturating_sub(devices)
-            };
-        });
+        if let Some((before, nodes)) = alike {
+            self.recount(&before, &after(before), nodes);
+        }
     }
 
     fn wait(&mut self, row: usize, begins: bool) {
@@ -327,7 +340,8 @@ impl<'a> Sweep<'a> {
             }
             (true, Some(node)) => {
                 pool.partial += devices;
-                self.occupy(node, u32::try_from(partial.devices).unwrap_or(u32::MAX), begins);
+                let devices = u32::try_from(partial.devices).unwrap_or(u32::MAX);
+                self.change_node(node, |n| n.occupy(devices, begins));
             }
         }
     }
