@@ -162,13 +162,13 @@ fn window(
     from: Option<Timestamp>,
     to: Option<Timestamp>,
 ) -> Result<Window, VerbError> {
-    let extent = records.extent();
-    let known = |stated: Option<Timestamp>, own: Option<Timestamp>| {
-        stated
-            .or(own)
-            .ok_or_else(|| VerbError::new("the records hold no job and no series").help(remedy(records)))
-    };
-    time_argument::window(known(from, extent.map(Window::from))?, known(to, extent.map(Window::to))?)
+    if let (Some(from), Some(to)) = (from, to) {
+        return time_argument::window(from, to);
+    }
+    let extent = records
+        .extent()
+        .ok_or_else(|| VerbError::new("the records hold no job and no series").help(remedy(records)))?;
+    time_argument::window(from.unwrap_or(extent.from()), to.unwrap_or(extent.to()))
 }
 
 fn pool(records: &mut FleetRecords, name: &str, nodes: &str) -> Result<PoolSpec, VerbError> {

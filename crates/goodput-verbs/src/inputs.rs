@@ -142,7 +142,8 @@ impl Inputs {
             Some(watch) => watch(file, metadata.len(), label(path)),
             None => Box::new(file),
         };
-        Ok(Box::new(BufReader::with_capacity(256 << 10, read)))
+        // Smaller than the blocks of those who read by blocks, who then read past it.
+        Ok(Box::new(BufReader::with_capacity(64 << 10, read)))
     }
 
     /// Takes what a reader returned: one report a file, however many jobs it held.
