@@ -60,6 +60,19 @@ pub struct Times {
     zone: Zone,
     /// Offsets of whole local hours without a transition, in a direct-mapped cache.
     hours: Vec<HourOffset>,
+    /// Days met, in a direct-mapped cache by the last digit of the date.
+    days: [Day; CACHED_DAYS],
+}
+
+/// A day as it is written, and its beginning in local seconds since 1970: the rows of a table come day by day.
+#[derive(Debug, Clone, Copy)]
+struct Day {
+    text: [u8; 10],
+    seconds: i64,
+}
+
+impl Day {
+    const FIRST: Self = Self { text: *b"1970-01-01", seconds: 0 };
 }
 
 #[derive(Debug, Clone)]
@@ -76,6 +89,7 @@ struct HourOffset {
 }
 
 const CACHED_HOURS: u16 = 512;
+const CACHED_DAYS: usize = 16;
 const HOUR_SECONDS: i64 = 3600;
 const DAY_SECONDS: i64 = 86_400;
 
@@ -103,7 +117,7 @@ impl Times {
             }
             _ => Vec::new(),
         };
-        Self { zone, hours }
+        Self { zone, hours, days: [Day::FIRST; CACHED_DAYS] }
     }
 
     /// The instant that `text` names; `None` for Slurm's words for "not yet" and "never"
@@ -113,7 +127,7 @@ impl Times {
     /// [`TimeError`] when the text is no instant, or not a single one.
     pub fn instant(&mut self, text: &[u8]) -> Result<Option<Timestamp>, TimeError> {
         let text = text.trim_ascii();
-        if let Some(local) = local_seconds(text.get(..19).unwrap_or_default()) {
+        if let Some(local) = text.first_chunk().and_then(|text| self.local_seconds(text)) {
             let (fraction_ns, rest) = fraction(&text[19..]).ok_or_else(|| malformed(text))?;
             let offset_seconds = match offset(rest) {
                 Some(offset_seconds) => offset_seconds,
@@ -128,6 +142,21 @@ impl Times {
             _ if is_relative(text) => Err(TimeError::Relative(quoted(text))),
             _ => Err(malformed(text)),
         }
+    }
+
+    /// Seconds since 1970 of `YYYY-MM-DDTHH:MM:SS` as if it were UTC.
+    fn local_seconds(&mut self, text: &[u8; 19]) -> Option<i64> {
+        let (date, clock) = text.split_first_chunk()?;
+        let &[b'T' | b' ', h1, h2, b':', n1, n2, b':', s1, s2] = clock else {
+            return None;
+        };
+        let (hour, minute, second) = (two_digits(h1, h2)?, two_digits(n1, n2)?, two_digits(s1, s2)?);
+        let day = &mut self.days[usize::from(date[9]) % CACHED_DAYS];
+        if day.text != *date {
+            *day = Day { text: *date, seconds: day_seconds(date)? };
+        }
+        let in_range = hour < 24 && minute < 60 && second < 60;
+        in_range.then_some(day.seconds + hour * HOUR_SECONDS + minute * 60 + second)
     }
 
     fn offset_of(&mut self, local: i64, text: &[u8]) -> Result<i64, TimeError> {
@@ -169,24 +198,17 @@ fn civil(local: i64) -> Option<DateTime> {
     epoch.checked_add(jiff::SignedDuration::from_secs(local)).ok()
 }
 
-/// Seconds since 1970 of `YYYY-MM-DDTHH:MM:SS` as if it were UTC.
-fn local_seconds(text: &[u8]) -> Option<i64> {
-    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T' | b' ', h1, h2, b':', n1, n2, b':', s1, s2] = text
-    else {
+/// Seconds since 1970 of the beginning of `YYYY-MM-DD` as if it were UTC.
+fn day_seconds(date: &[u8; 10]) -> Option<i64> {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = date else {
         return None;
     };
     let year = two_digits(y1, y2)? * 100 + two_digits(y3, y4)?;
     let (month, day) = (two_digits(m1, m2)?, two_digits(d1, d2)?);
-    let (hour, minute, second) = (two_digits(h1, h2)?, two_digits(n1, n2)?, two_digits(s1, s2)?);
     let in_range = (1970..=2261).contains(&year)
         && (1..=12).contains(&month)
-        && (1..=days_in_month(year, month)).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second < 60;
-    in_range.then(|| {
-        days_since_epoch(year, month, day) * DAY_SECONDS + hour * HOUR_SECONDS + minute * 60 + second
-    })
+        && (1..=days_in_month(year, month)).contains(&day);
+    in_range.then(|| days_since_epoch(year, month, day) * DAY_SECONDS)
 }
 
 fn two_digits(tens: u8, ones: u8) -> Option<i64> {
@@ -450,7 +472,9 @@ mod tests {
         #[test]
         fn the_calendar_agrees_with_jiff(seconds in 0_i64..9_000_000_000) {
             let civil = civil(seconds).unwrap();
-            prop_assert_eq!(local_seconds(civil.to_string().as_bytes()), Some(seconds));
+            let text = civil.to_string();
+            let read = Times::new(None).local_seconds(text.as_bytes().first_chunk().unwrap());
+            prop_assert_eq!(read, Some(seconds));
         }
 
         #[test]
