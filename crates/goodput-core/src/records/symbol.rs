@@ -150,9 +150,12 @@ impl Symbols {
 
 /// Page and place of a number that prints as `string`; other strings have none.
 fn number(string: &str) -> Option<(u32, usize)> {
-    let canonical =
-        string.len() <= 9 && !string.starts_with('0') && string.bytes().all(|b| b.is_ascii_digit());
-    let number: u32 = if canonical { string.parse().ok()? } else { return None };
+    if !(1..=9).contains(&string.len()) || string.starts_with('0') {
+        return None;
+    }
+    let number = string
+        .bytes()
+        .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))?;
     Some((number / PAGE as u32, number as usize % PAGE))
 }
 

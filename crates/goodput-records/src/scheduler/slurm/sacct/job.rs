@@ -351,16 +351,21 @@ enum Seen {
 
 /// The names of the row before: most rows repeat some of them, and comparing is cheaper than looking up.
 #[derive(Debug, Default)]
-struct LastNames([Symbol; 7]);
+struct LastNames {
+    texts: [String; 7],
+    symbols: [Symbol; 7],
+}
 
 impl LastNames {
     fn intern(&mut self, names: [&str; 7], symbols: &mut Symbols) -> [Symbol; 7] {
-        for (last, name) in self.0.iter_mut().zip(names) {
-            if symbols.get(*last) != name {
-                *last = symbols.intern(name);
+        for ((text, symbol), name) in self.texts.iter_mut().zip(&mut self.symbols).zip(names) {
+            if text != name {
+                *symbol = symbols.intern(name);
+                text.clear();
+                text.push_str(name);
             }
         }
-        self.0
+        self.symbols
     }
 }
 
