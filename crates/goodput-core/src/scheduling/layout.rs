@@ -59,6 +59,8 @@ pub(super) struct Layout {
     /// Devices of the usual node of each pool, zero without nodes.
     node_devices: Vec<u32>,
     node_of: Vec<u32>,
+    /// By [`NodeSet`], since many attempts share one.
+    places: Vec<Place>,
     /// Pools of a partition, the largest first.
     pools_of: FxHashMap<Symbol, Vec<u32>>,
     largest: u32,
@@ -80,6 +82,7 @@ impl Layout {
         layout.form_pools(records, options, candidates)?;
         layout.capacity_over_time(records, options, notes)?;
         layout.rank_pools();
+        layout.places = records.node_sets.iter().map(|names| layout.place(names)).collect();
         Ok(layout)
     }
 
@@ -115,21 +118,10 @@ impl Layout {
     /// Which pools an attempt occupies, and how much of each.
     pub fn shares(&self, records: &FleetRecords, attempt: &Attempt, notes: &mut Notes) -> Shares {
         let whole = |pool, nodes| Shares::One(Share { pool, devices: attempt.devices, nodes });
-        let names = records.node_set(attempt.nodes);
-        let mut first = NONE;
-        let mut several = false;
-        for name in names {
-            if let Some(node) = self.node(*name) {
-                let pool = self.nodes[node as usize].pool;
-                several |= first != NONE && first != pool;
-                first = pool;
-            }
-        }
-        if first != NONE && !several {
-            return whole(first, attempt.node_count);
-        }
-        if several {
-            return self.split(attempt, names, notes);
+        match self.places.get(attempt.nodes.0 as usize).map(|place| place.pools) {
+            Some(Pools::One(pool)) => return whole(pool, attempt.node_count),
+            Some(Pools::Several) => return self.split(attempt, records.node_set(attempt.nodes), notes),
+            Some(Pools::None) | None => {}
         }
         if self.pools.len() == 1 {
             return whole(0, attempt.node_count);
@@ -145,6 +137,28 @@ impl Layout {
                 whole(self.largest, attempt.node_count)
             }
         }
+    }
+
+    /// Whether every node of the set is known.
+    pub fn knows_all(&self, nodes: NodeSet) -> bool {
+        self.places.get(nodes.0 as usize).is_some_and(|place| place.is_known)
+    }
+
+    fn place(&self, names: &[Symbol]) -> Place {
+        let mut place = Place { pools: Pools::None, is_known: true };
+        for name in names {
+            let Some(node) = self.node(*name) else {
+                place.is_known = false;
+                continue;
+            };
+            let pool = self.nodes[node as usize].pool;
+            place.pools = match place.pools {
+                Pools::None => Pools::One(pool),
+                Pools::One(first) if first == pool => Pools::One(pool),
+                Pools::One(_) | Pools::Several => Pools::Several,
+            };
+        }
+        place
     }
 
     fn split(&self, attempt: &Attempt, names: &[Symbol], notes: &mut Notes) -> Shares {
@@ -353,6 +367,21 @@ impl Layout {
         self.pools.push(LayoutPool { name: Symbol::EMPTY, device_type: Symbol::EMPTY });
         u32::try_from(self.pools.len() - 1).unwrap_or(0)
     }
+}
+
+/// Where the nodes of a set lie.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    pools: Pools,
+    is_known: bool,
+}
+
+/// The pools of the nodes that are known.
+#[derive(Debug, Clone, Copy)]
+enum Pools {
+    None,
+    One(u32),
+    Several,
 }
 
 /// The pools that an attempt occupies.

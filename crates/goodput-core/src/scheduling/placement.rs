@@ -97,7 +97,7 @@ impl Placement {
         if names.is_empty() || attempt.start.is_none() {
             return false;
         }
-        if names.iter().any(|name| layout.node(*name).is_none()) {
+        if !layout.knows_all(attempt.nodes) {
             if !layout.nodes.is_empty() {
                 notes.note("unknown_node", attempt.source);
             }
