@@ -40,10 +40,13 @@ impl Role {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
     pub shape: Shape,
-    /// Of the shape, kept because it is asked for at every event.
+    /// Of the shape, kept because both are asked for at every event.
+    pub devices: i64,
     pub per_node: Option<u64>,
     /// Eligible gangs.
     pub eligible: u64,
+    /// Devices that the eligible gangs ask for.
+    pub asked: i64,
     /// Sum of device-minutes that the eligible gangs ask for, to weigh fragmentation.
     pub requested: i64,
     /// What kept its gangs from starting at some time, for evidence.
@@ -66,8 +69,10 @@ impl Shapes {
         *self.index.entry(shape).or_insert_with(|| {
             waiting.push(Waiting {
                 shape,
+                devices: i64::try_from(shape.devices).unwrap_or(i64::MAX),
                 per_node: shape.per_node(),
                 eligible: 0,
+                asked: 0,
                 requested: 0,
                 roles: [false; Role::COUNT],
                 place: u32::MAX,
@@ -119,7 +124,7 @@ impl Demand {
         begins: bool,
     ) {
         let waiting = &mut shapes.waiting[number as usize];
-        let devices = i64::try_from(waiting.shape.devices).unwrap_or(i64::MAX);
+        let devices = waiting.devices;
         let sign = if begins { 1 } else { -1 };
         if standing == Standing::NotEligible {
             return;
@@ -130,6 +135,7 @@ impl Demand {
             self.limited += sign * devices;
             return;
         }
+        waiting.asked += sign * devices;
         waiting.requested += sign * devices.saturating_mul(minutes);
         if begins {
             if waiting.eligible == 0 {

@@ -70,19 +70,34 @@ impl FleetScope {
         }
     }
 
-    /// The rates of one pool change.
-    pub fn replace(&mut self, pool: u32, before: &Rates, after: &Rates) {
+    /// The rates of one pool are no longer these.
+    pub fn remove(&mut self, pool: u32, rates: &Rates) {
         let sums = &mut self.sums;
-        sums.installed += after.installed - before.installed;
-        sums.offered += after.offered - before.offered;
-        sums.held += after.held - before.held;
-        sums.free_waiting += after.free_waiting() - before.free_waiting();
-        sums.free_empty += after.free_empty() - before.free_empty();
-        sums.asked += after.asked - before.asked;
-        sums.waiting_jobs = sums.waiting_jobs + after.waiting_jobs - before.waiting_jobs;
+        sums.installed -= rates.installed;
+        sums.offered -= rates.offered;
+        sums.held -= rates.held;
+        sums.free_waiting -= rates.free_waiting();
+        sums.free_empty -= rates.free_empty();
+        sums.asked -= rates.asked;
+        sums.waiting_jobs -= rates.waiting_jobs;
         let kind = self.type_of[pool as usize];
-        self.idle[kind] += after.charge.no_demand - before.charge.no_demand;
-        self.unmet[kind] += after.unmet() - before.unmet();
+        self.idle[kind] -= rates.charge.no_demand;
+        self.unmet[kind] -= rates.unmet();
+    }
+
+    /// The rates of one pool are these from now on.
+    pub fn add(&mut self, pool: u32, rates: &Rates) {
+        let sums = &mut self.sums;
+        sums.installed += rates.installed;
+        sums.offered += rates.offered;
+        sums.held += rates.held;
+        sums.free_waiting += rates.free_waiting();
+        sums.free_empty += rates.free_empty();
+        sums.asked += rates.asked;
+        sums.waiting_jobs += rates.waiting_jobs;
+        let kind = self.type_of[pool as usize];
+        self.idle[kind] += rates.charge.no_demand;
+        self.unmet[kind] += rates.unmet();
     }
 
     /// Lets time pass with nothing changing.

@@ -140,25 +140,30 @@ pub(super) struct Totals {
 
 impl Totals {
     fn add(&mut self, rates: &Rates, ns: i64) {
-        let time = |devices: i64| i128::from(devices) * i128::from(ns);
-        self.installed += time(rates.installed);
-        self.excess += time(rates.excess);
-        self.out_of_service += time(rates.out_of_service);
-        self.offered += time(rates.offered);
-        self.held += time(rates.held);
-        self.idle_reserved += time(rates.idle_reserved);
+        // Most rates are zero at most times.
+        let add = |total: &mut i128, devices: i64| {
+            if devices != 0 {
+                *total += i128::from(devices) * i128::from(ns);
+            }
+        };
+        add(&mut self.installed, rates.installed);
+        add(&mut self.excess, rates.excess);
+        add(&mut self.out_of_service, rates.out_of_service);
+        add(&mut self.offered, rates.offered);
+        add(&mut self.held, rates.held);
+        add(&mut self.idle_reserved, rates.idle_reserved);
         for (total, devices) in self.classes.iter_mut().zip(rates.charge.classes()) {
-            *total += time(devices);
+            add(total, devices);
         }
-        self.planned_free += time(rates.planned_free);
-        self.asked += time(rates.asked);
+        add(&mut self.planned_free, rates.planned_free);
+        add(&mut self.asked, rates.asked);
         if rates.waiting_jobs > 0 {
-            self.free_waiting += time(rates.free);
-            self.partly_free += time(rates.partly_free);
-            self.whole_free += time(rates.whole_free);
+            add(&mut self.free_waiting, rates.free);
+            add(&mut self.partly_free, rates.partly_free);
+            add(&mut self.whole_free, rates.whole_free);
             self.waiting_ns += ns;
         }
-        self.free_empty += time(rates.free_empty());
+        add(&mut self.free_empty, rates.free_empty());
         self.fragmented += rates.fragmented * ns as f64;
         self.most_devices = self.most_devices.max(rates.installed);
     }

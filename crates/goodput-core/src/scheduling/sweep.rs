@@ -172,10 +172,10 @@ impl<'a> Sweep<'a> {
     fn refresh(&mut self) {
         for pool in self.dirty.drain(..) {
             let state = &mut self.pools[pool as usize];
-            let before = state.rates;
+            self.fleet.remove(pool, &state.rates);
             state.recompute(&mut self.placement.shapes, self.known);
             state.dirty = false;
-            self.fleet.replace(pool, &before, &state.rates);
+            self.fleet.add(pool, &state.rates);
         }
     }
 

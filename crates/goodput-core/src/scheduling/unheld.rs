@@ -135,10 +135,9 @@ fn asked_by_role(free: &Free<'_>, demand: &Demand, shapes: &mut Shapes) -> [i64;
     by_role[Role::Unknown as usize] = demand.shapeless;
     for &number in &demand.active {
         let waiting = &mut shapes.waiting[number as usize];
-        let asked = i64::try_from(waiting.shape.devices).unwrap_or(i64::MAX);
-        let role = if asked > free.devices {
+        let role = if waiting.devices > free.devices {
             Role::TooBig
-        } else if asked <= 1 {
+        } else if waiting.devices <= 1 {
             Role::Fits
         } else {
             match waiting.per_node.and_then(|per_node| free.holds(waiting.shape.nodes, per_node)) {
@@ -150,8 +149,7 @@ fn asked_by_role(free: &Free<'_>, demand: &Demand, shapes: &mut Shapes) -> [i64;
         if free.devices > 0 {
             waiting.roles[role as usize] = true;
         }
-        let all = asked.saturating_mul(i64::try_from(waiting.eligible).unwrap_or(i64::MAX));
-        by_role[role as usize] = by_role[role as usize].saturating_add(all);
+        by_role[role as usize] += waiting.asked;
     }
     by_role
 }
