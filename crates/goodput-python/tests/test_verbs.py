@@ -11,7 +11,7 @@ from fleet_goodput import GoodputError, TimelineRecorder, account, timeline
 
 
 @pytest.fixture
-def log(tmp_path):
+def recorded_log(tmp_path):
     """Two attempts with everything that the recorder can say."""
     path = tmp_path / "run.jsonl"
     header = dict(job="4711", devices=4, device="NVIDIA H100 80GB HBM3", dtype="bf16", commits=True, planned_steps=9)
@@ -41,9 +41,9 @@ def log(tmp_path):
     return path
 
 
-def test_what_the_recorder_writes_is_read_without_a_finding(log):
-    lines = [json.loads(line, parse_float=str) for line in log.read_text().splitlines()]
-    report = timeline(log, allocation=[(lines[1]["at"], lines[-1]["at"])])
+def test_what_the_recorder_writes_is_read_without_a_finding(recorded_log):
+    lines = [json.loads(line, parse_float=str) for line in recorded_log.read_text().splitlines()]
+    report = timeline(recorded_log, allocation=[(lines[1]["at"], lines[-1]["at"])])
     assert [(f.refused, f.repaired, f.used) for f in report.files] == [(0, 0, report.files[0].rows)]
     assert report.raw["read_report"]["files"][0]["counts"] == {}
     assert report.warnings == [] and not report.falls_short
@@ -54,16 +54,16 @@ def test_what_the_recorder_writes_is_read_without_a_finding(log):
     assert report.factors.mpg is None and 0 < report.factors.runtime < 1
 
 
-def test_the_parts_sum_to_the_whole(log):
-    report = timeline(log)
+def test_the_parts_sum_to_the_whole(recorded_log):
+    report = timeline(recorded_log)
     assert report.held_ns - report.ideal_ns == sum(loss.amount_ns for loss in report.losses)
     assert {loss.boundary for loss in report.losses} == {"runtime", "program"}
     assert all(isinstance(loss.amount_ns, int) for loss in report.losses)
 
 
-def test_tables_go_to_every_library_without_a_copy(log):
+def test_tables_go_to_every_library_without_a_copy(recorded_log):
     pa, pl, pd = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pandas"))
-    report = timeline(log)
+    report = timeline(recorded_log)
     losses = report.to_arrow()
     exact = [loss.amount_ns for loss in report.losses]
     arrow = pa.table(losses)
@@ -78,8 +78,8 @@ def test_tables_go_to_every_library_without_a_copy(log):
         report.to_arrow("lossses")
 
 
-def test_pages(log, tmp_path):
-    report = timeline(log, title="<b>run</b>")
+def test_pages(recorded_log, tmp_path):
+    report = timeline(recorded_log, title="<b>run</b>")
     assert "<table>" in report._repr_html_() and "Productive" not in report._repr_html_()
     page = report.to_html(tmp_path / "run.html")
     assert (tmp_path / "run.html").read_text() == page and "<html" in page
@@ -99,15 +99,15 @@ def test_errors_name_file_line_and_remedy(tmp_path):
     assert missing.value.path.endswith("none.jsonl")
 
 
-def test_errors_speak_of_arguments(log):
+def test_errors_speak_of_arguments(recorded_log):
     with pytest.raises(GoodputError, match="time_zone= Nowhere: no such zone"):
-        timeline(log, time_zone="Nowhere")
+        timeline(recorded_log, time_zone="Nowhere")
     with pytest.raises(GoodputError, match="to= must be after from_="):
-        timeline(log, from_="2026-01-02", to="2026-01-01")
+        timeline(recorded_log, from_="2026-01-02", to="2026-01-01")
     with pytest.raises(GoodputError, match="aware datetime"):
-        timeline(log, from_=datetime(2026, 1, 1))
+        timeline(recorded_log, from_=datetime(2026, 1, 1))
     with pytest.raises(GoodputError, match="peak_tflops is -1"):
-        timeline(log, peak_tflops=-1)
+        timeline(recorded_log, peak_tflops=-1)
     with pytest.raises(GoodputError, match="a list of files"):
         account(sacct="sacct.txt")
     with pytest.raises(GoodputError, match="name one log"):
@@ -116,9 +116,9 @@ def test_errors_speak_of_arguments(log):
         account(denominator="all")
 
 
-def test_a_window_by_datetime(log):
+def test_a_window_by_datetime(recorded_log):
     start = datetime(2020, 1, 1, tzinfo=timezone.utc)
-    report = timeline(log, from_=start, to=datetime(2100, 1, 1, tzinfo=timezone.utc))
+    report = timeline(recorded_log, from_=start, to=datetime(2100, 1, 1, tzinfo=timezone.utc))
     assert report.raw["contract"]["window"]["from"].startswith("2020-01-01T00:00:00")
 
 
@@ -152,8 +152,8 @@ def test_a_fleet(tmp_path):
     assert pa.table(report.to_arrow("pools"))["scheduling"].to_pylist() == [0.5]
 
 
-def test_the_dataclasses_say_what_the_command_says(log):
-    report = timeline(log)
+def test_the_dataclasses_say_what_the_command_says(recorded_log):
+    report = timeline(recorded_log)
     assert report.raw == json.loads(report._native.json())
     assert report.raw["schema"] == "goodput.timeline/1"
 

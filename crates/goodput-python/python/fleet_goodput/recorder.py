@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TypeVar
@@ -42,6 +43,9 @@ class TimelineRecorder:
         True when every commit is recorded, so that steps after the last one are pending.
     software
         Names and versions.
+    enabled
+        False: nothing is opened or written, so that every rank runs the same code and rank 0 records
+        (``enabled=rank == 0``).
 
     Raises
     ------
@@ -77,9 +81,16 @@ class TimelineRecorder:
         planned_steps: int | None = None,
         commits: bool = False,
         software: Mapping[str, str] | None = None,
+        enabled: bool = True,
     ) -> None:
         self.path = os.fspath(path)
-        self._recorder: _native.Recorder | None = _native.Recorder(
+        self._step: _Step | None = None
+        self._stopped = False
+        self._recorder: _native.Recorder | None = None
+        if not enabled:
+            self._recorder = _Silent()  # type: ignore[assignment]
+            return
+        self._recorder = _native.Recorder(
             self.path,
             job=job,
             devices=devices,
@@ -92,8 +103,6 @@ class TimelineRecorder:
             commits=commits,
             software=sorted((software or {}).items()),
         )
-        self._step: _Step | None = None
-        self._stopped = False
 
     # Steps
 
@@ -198,6 +207,13 @@ class TimelineRecorder:
         """A stretch that is over, by :meth:`now_ns`."""
         self._native.phase(phase, name, start_ns, end_ns)
 
+    def record_checkpoint(self, step: int, start_ns: int, end_ns: int, *, commit: bool = True) -> None:
+        """A save of the state after ``step`` that halted training, and is complete with ``commit``."""
+        self._native.save(step, start_ns)
+        self._native.phase("checkpoint_pause", "", start_ns, end_ns)
+        if commit:
+            self._native.commit(step, end_ns)
+
     def record_logging(self, start_ns: int, end_ns: int) -> None:
         """Logging itself took this long, inside whatever else was going on."""
         self._native.logging(start_ns, end_ns)
@@ -248,6 +264,11 @@ class TimelineRecorder:
         return self._recorder is None
 
     @property
+    def enabled(self) -> bool:
+        """Whether lines are written at all."""
+        return not isinstance(self._recorder, _Silent)
+
+    @property
     def stopped(self) -> bool:
         """Whether the end of execution is recorded."""
         return self._stopped
@@ -277,6 +298,20 @@ class TimelineRecorder:
 
     def __repr__(self) -> str:
         return f"TimelineRecorder({self.path!r}{', closed' if self.closed else ''})"
+
+
+class _Silent:
+    """A recorder that records nothing."""
+
+    def now(self) -> int:
+        return time.time_ns()
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return _nothing
+
+
+def _nothing(*arguments: object) -> None:
+    return None
 
 
 def _work(work: int | Callable[[Batch], int] | None, batch: Batch) -> int:
