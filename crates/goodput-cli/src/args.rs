@@ -30,6 +30,9 @@ pub enum Command {
     Demo(DemoArgs),
     /// Writes the records of a simulated fleet, with the true ledger beside them.
     Simulate(SimulateArgs),
+    /// A quoted MFU in another convention; what is wrong with a log's MFU.
+    #[command(subcommand)]
+    Mfu(MfuCommand),
     /// Prints a completion script for a shell.
     Completions(CompletionArgs),
     /// Prints the manual page.
@@ -287,6 +290,161 @@ pub struct SimulateArgs {
     /// Seed, over the scenario's.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+}
+
+/// `goodput mfu`
+#[derive(Debug, Subcommand)]
+pub enum MfuCommand {
+    /// A quoted MFU in another convention, peak and token scope, factor by factor.
+    Convert(MfuConvertArgs),
+    /// Recomputes the speeds that a training log prints, and names the faults that explain a difference.
+    Audit(MfuAuditArgs),
+}
+
+/// The formats of a short report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ShortFormat {
+    /// Tables for a terminal.
+    Table,
+    /// One JSON document.
+    Json,
+}
+
+impl From<ShortFormat> for goodput_report::Format {
+    fn from(format: ShortFormat) -> Self {
+        match format {
+            ShortFormat::Table => Self::Table,
+            ShortFormat::Json => Self::Json,
+        }
+    }
+}
+
+/// `goodput mfu convert`
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n\n  \
+    goodput mfu convert --mfu 43% --from palm --to exact --model llama3.1-8b --seq 8192\n  \
+    goodput mfu convert --mfu 0.21 --from megatron-lm --to exact --model llama3.1-8b --seq 8192 \\\n    \
+    --peak-from 1979 --device \"NVIDIA H200\" --dtype bf16\n\n\
+Conventions, models and scopes: docs/mfu.md. Devices: docs/devices.md.")]
+pub struct MfuConvertArgs {
+    /// The MFU: a fraction (0.43), or a percentage with its sign (43%).
+    #[arg(long, value_name = "MFU", value_parser = share)]
+    pub mfu: f64,
+    /// Convention of the quoted MFU (a wrong name lists them all).
+    #[arg(long, value_name = "CONVENTION")]
+    pub from: String,
+    /// Convention to convert to.
+    #[arg(long, value_name = "CONVENTION", default_value = "exact")]
+    pub to: String,
+    /// The model: a known name, a Hugging Face config.json, or our YAML.
+    #[arg(long, value_name = "MODEL")]
+    pub model: String,
+    /// Tokens of a sequence.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seq: u64,
+    /// Peak behind the quoted MFU: TFLOP/s, or DEVICE:DTYPE. Default: that of --device.
+    #[arg(long, value_name = "PEAK", help_heading = "Peak")]
+    pub peak_from: Option<String>,
+    /// Peak to divide by: TFLOP/s, or DEVICE:DTYPE. Default: that of --device.
+    #[arg(long, value_name = "PEAK", help_heading = "Peak")]
+    pub peak_to: Option<String>,
+    /// Device whose dense peak stands where none is stated.
+    #[arg(long, value_name = "NAME", requires = "dtype", help_heading = "Peak")]
+    pub device: Option<String>,
+    /// dtype of its arithmetic: bf16, fp16, fp8, fp4, tf32, int8 or fp32.
+    #[arg(long, value_name = "NAME", requires = "device", help_heading = "Peak")]
+    pub dtype: Option<String>,
+    /// More devices than the catalogue's own (docs/devices.md).
+    #[arg(long, value_name = "FILE", help_heading = "Peak")]
+    pub device_file: Option<PathBuf>,
+    /// Tokens behind the quoted MFU: real, padded=SHARE (share of real tokens), summed=RANKS, divided=RANKS.
+    #[arg(long, value_name = "SCOPE", default_value = "real", help_heading = "Tokens")]
+    pub scope_from: String,
+    /// Tokens to count, in the same words.
+    #[arg(long, value_name = "SCOPE", default_value = "real", help_heading = "Tokens")]
+    pub scope_to: String,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: ShortFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+/// `goodput mfu audit`
+#[derive(Debug, Args)]
+#[command(after_long_help = "Example:\n\n  \
+    goodput mfu audit train.log --model llama3.1-8b --seq 8192 --global-batch 256 --devices 64 --tp 2 \\\n    \
+    --device \"NVIDIA H100 80GB HBM3\" --dtype bf16\n\n\
+Exit status: 0 every printed figure agrees; 1 a figure is wrong; 2 the log cannot be audited.\n\
+Log formats and faults: docs/mfu.md.")]
+pub struct MfuAuditArgs {
+    /// The training log, plain or gzipped; - for standard input.
+    #[arg(value_name = "LOG")]
+    pub log: PathBuf,
+    /// The model: a known name, a Hugging Face config.json, or our YAML.
+    #[arg(long, value_name = "MODEL")]
+    pub model: String,
+    /// Step to audit. Without it, the median line by speed.
+    #[arg(long, value_name = "N")]
+    pub step: Option<u64>,
+    /// A difference up to this is none, beside what rounding makes: 1% or 0.01.
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = share)]
+    pub tolerance: f64,
+    /// Tokens of a sequence, over what the log says.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Run")]
+    pub seq: Option<u64>,
+    /// Sequences of an optimizer step over the whole job.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Run")]
+    pub global_batch: Option<u64>,
+    /// Micro-batches of an optimizer step.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Run")]
+    pub grad_accum: Option<u64>,
+    /// Lengths of the documents packed into one sequence.
+    #[arg(long, value_name = "TOKENS", value_delimiter = ',', help_heading = "Run")]
+    pub documents: Vec<u64>,
+    /// Share of tokens that are no padding.
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Run")]
+    pub real_share: Option<f64>,
+    /// Devices of the job.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Devices")]
+    pub devices: Option<u64>,
+    /// Tensor parallel size.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Devices")]
+    pub tp: Option<u64>,
+    /// Context (or sequence) parallel size.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Devices")]
+    pub cp: Option<u64>,
+    /// Pipeline stages.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Devices")]
+    pub pp: Option<u64>,
+    /// Data parallel size; with tp, cp and pp it makes the number of devices.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Devices")]
+    pub dp: Option<u64>,
+    /// Device name, over what the log says.
+    #[arg(long, value_name = "NAME", help_heading = "Devices")]
+    pub device: Option<String>,
+    /// More devices than the catalogue's own (docs/devices.md).
+    #[arg(long, value_name = "FILE", help_heading = "Devices")]
+    pub device_file: Option<PathBuf>,
+    /// Dense peak of one device in TFLOP/s, over the catalogue's.
+    #[arg(long, value_name = "TFLOPS", value_parser = positive, help_heading = "Devices")]
+    pub peak_tflops: Option<f64>,
+    /// dtype of the arithmetic: bf16, fp16, fp8, fp4, tf32, int8 or fp32.
+    #[arg(long, value_name = "NAME", help_heading = "Devices")]
+    pub dtype: Option<String>,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: ShortFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+/// A fraction, or a percentage with its sign.
+fn share(text: &str) -> Result<f64, String> {
+    let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
+    positive(digits.trim()).map(|number| number / scale)
 }
 
 /// `goodput completions`

@@ -4,6 +4,7 @@ mod account;
 mod args;
 mod demo;
 mod error;
+mod mfu;
 mod output;
 mod progress;
 mod simulate;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Timeline(args) => timeline::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Mfu(command) => mfu::run(&command),
         Command::Completions(args) => output::completions(args.shell),
         Command::Man => output::man_page(),
     };

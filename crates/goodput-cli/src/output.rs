@@ -25,12 +25,17 @@ const WIDEST: u16 = 120;
 
 /// Width and colour of a report for people.
 pub fn style(args: &OutputArgs) -> TerminalStyle {
-    let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
+    style_of(args.output.as_deref())
+}
+
+/// The same for a report that goes to `output`, or to standard output.
+pub fn style_of(output: Option<&Path>) -> TerminalStyle {
+    let to_terminal = output.is_none() && std::io::stdout().is_terminal();
     let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let seen =
         || terminal_size::terminal_size().filter(|_| to_terminal).map(|(width, _)| width.0.min(WIDEST));
     TerminalStyle {
-        width: stated.filter(|_| args.output.is_none()).or_else(seen).unwrap_or(100),
+        width: stated.filter(|_| output.is_none()).or_else(seen).unwrap_or(100),
         color: to_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     }
 }
@@ -47,7 +52,12 @@ pub fn answer(args: &OutputArgs, falls_short: bool) -> Answer {
 
 /// Writes a report to `-o` or to standard output.
 pub fn write(args: &OutputArgs, text: &str) -> Result<(), CliError> {
-    match &args.output {
+    write_to(args.output.as_deref(), text)
+}
+
+/// Writes a report to a file, or to standard output.
+pub fn write_to(output: Option<&Path>, text: &str) -> Result<(), CliError> {
+    match output {
         Some(path) => std::fs::write(path, text).map_err(|e| CliError::io(path, &e)),
         None => print(text),
     }

@@ -3,6 +3,7 @@
 pub mod architecture;
 pub mod audit;
 pub mod convention;
+pub mod conversion;
 pub mod device;
 pub mod flops;
 pub mod meter;

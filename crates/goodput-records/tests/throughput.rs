@@ -210,3 +210,14 @@ fn public_logs_are_read(#[case] path: &str, #[case] format: &str, #[case] steps:
     assert_eq!(log.format, format);
     assert_eq!((log.steps.len(), log.report.refused), (steps, 0));
 }
+
+#[test]
+fn the_typical_line_is_neither_compilation_nor_dispatch() {
+    let lines = [(0, 44.9), (1, 0.3), (2, 5.6), (3, 5.7), (4, 5.5)].map(|(step, seconds)| {
+        format!("completed step: {step}, seconds: {seconds}, TFLOP/s/device: {}\n", 800.0 / seconds)
+    });
+    let log = read(&lines.concat());
+    assert_eq!(log.typical(None).unwrap().value(Step), Some(2.0));
+    assert_eq!(log.typical(Some(1)).unwrap().value(Seconds), Some(0.3));
+    assert!(log.typical(Some(9)).is_none());
+}

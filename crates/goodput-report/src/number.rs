@@ -78,6 +78,20 @@ pub(crate) fn percent(share: Option<f64>) -> String {
     }
 }
 
+/// A share as a percentage with two digits after the point: the digits that a quoted MFU carries.
+pub(crate) fn two_decimal_percent(share: f64) -> String {
+    format!("{}%", thousands(share * 100.0, 2))
+}
+
+/// A figure with five significant digits, or all of its whole ones.
+pub(crate) fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return thousands(value, 0);
+    }
+    let whole_digits = value.abs().log10().floor() + 1.0;
+    thousands(value, (5.0 - whole_digits).clamp(0.0, 9.0) as usize)
+}
+
 /// A relative gain, with its sign.
 pub(crate) fn gain(gain: f64) -> String {
     let text = percent(Some(gain));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::terminal::TerminalStyle;
-use crate::view::{AccountView, TimelineView};
+use crate::view::{AccountView, ConversionView, MfuAuditView, TimelineView};
 use crate::{html, json, openmetrics, terminal};
 
 /// What a report is written as.
@@ -28,6 +28,9 @@ pub enum RenderError {
     /// HTML.
     #[error("the report cannot be written as HTML: {0}")]
     Html(#[from] askama::Error),
+    /// A format that this report does not have.
+    #[error("this report is a table or JSON")]
+    NoSuchFormat,
     /// OpenMetrics.
     #[error("the report cannot be written as OpenMetrics: {0}")]
     OpenMetrics(#[from] fmt::Error),
@@ -60,5 +63,33 @@ impl TimelineView {
             Format::Html => html::timeline(self)?,
             Format::OpenMetrics => openmetrics::timeline(self)?,
         })
+    }
+}
+
+impl ConversionView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        match format {
+            Format::Table => Ok(terminal::conversion(self, style)),
+            Format::Json => Ok(json::render(self)?),
+            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
+        }
+    }
+}
+
+impl MfuAuditView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        match format {
+            Format::Table => Ok(terminal::mfu_audit(self, style)),
+            Format::Json => Ok(json::render(self)?),
+            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
+        }
     }
 }

@@ -127,7 +127,7 @@ impl Inputs {
     }
 
     /// A file the user named, or standard input for `-`.
-    fn open(&self, path: &Path) -> Result<Input, VerbError> {
+    pub(crate) fn open(&self, path: &Path) -> Result<Input, VerbError> {
         if path.as_os_str() == "-" {
             return Ok(Box::new(BufReader::new(std::io::stdin())));
         }
@@ -176,6 +176,6 @@ fn state_work(timeline: &mut Timeline, work: &Work) {
 }
 
 /// The file as the user named it.
-fn label(path: &Path) -> String {
+pub fn label(path: &Path) -> String {
     path.display().to_string()
 }

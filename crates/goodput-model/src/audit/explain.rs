@@ -3,6 +3,7 @@
 use super::count::Count;
 use super::fault::{Effect, FAULTS, Fault, Kind};
 use super::{AuditError, Figure, Run};
+use crate::architecture::Architecture;
 
 /// Faults whose factors together make a difference.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +53,7 @@ impl<'a> Search<'a> {
         ratio > 0.0 && ratio.ln().abs() <= self.tolerance + rounding
     }
 
-    /// Faults of these kinds that make the ratio: single ones if any does, else pairs; the closest first.
+    /// Faults of these kinds that make the ratio: single ones if any does, else pairs; the closest and likeliest first.
     pub(super) fn explain(
         &self,
         ratio: f64,
@@ -69,6 +70,7 @@ impl<'a> Search<'a> {
         let mut found: Vec<Explanation> =
             suspects.iter().filter_map(|suspect| explanation(vec![suspect.fault], suspect.factor)).collect();
         if found.is_empty() {
+            let suspects: Vec<_> = suspects.iter().filter(|suspect| !suspect.fault.stands_alone).collect();
             for (position, one) in suspects.iter().enumerate() {
                 for two in &suspects[position + 1..] {
                     let factor = self.of_both(one, two);
@@ -79,6 +81,10 @@ impl<'a> Search<'a> {
             }
         }
         found.sort_by(|one, other| one.left_over.abs().total_cmp(&other.left_over.abs()));
+        // Those that leave about as little as the closest cannot be told apart: the likelier comes first.
+        let least = found.first().map_or(0.0, |closest| closest.left_over.abs());
+        let near = found.partition_point(|one| one.left_over.abs() <= least + self.tolerance / 10.0);
+        found[..near].sort_by_key(|one| one.faults.iter().map(|fault| fault.rank()).sum::<usize>());
         found.truncate(MOST);
         found
     }
@@ -95,6 +101,11 @@ impl<'a> Search<'a> {
 }
 
 impl Fault {
+    /// Its place in [`FAULTS`].
+    fn rank(&self) -> usize {
+        FAULTS.iter().position(|fault| fault == self).unwrap_or(FAULTS.len())
+    }
+
     /// What the fault multiplies a figure by in this run; `None` where it cannot be.
     #[must_use]
     pub fn factor(&self, run: &Run) -> Option<f64> {
@@ -111,4 +122,28 @@ impl Fault {
         };
         (factor.is_finite() && factor > 0.0).then_some(factor)
     }
+}
+
+/// Faults that can raise an MFU above 1, where nothing but the model is known: those whose size the model gives only if
+/// they explain `mfu` alone, and those whose size depends on the run.
+#[must_use]
+pub fn causes_above_one(architecture: &Architecture, sequence_length: u64, mfu: f64) -> Vec<&'static Fault> {
+    // Any sizes above one show which way a fault goes.
+    let run = Run::new(architecture.clone(), sequence_length, 8).and_then(|mut run| {
+        run.set_layout(2, 2, 2)?;
+        run.set_gradient_accumulation(Some(2));
+        run.set_step(Some(2));
+        run.set_peak(989.4e12)?;
+        Ok(run)
+    });
+    let Ok(run) = run else { return Vec::new() };
+    let can = |fault: &&Fault| {
+        let Some(factor) = fault.factor(&run).filter(|factor| *factor > 1.0) else { return false };
+        match fault.effect {
+            Effect::Counts(_) => mfu / factor <= 1.0,
+            // A fault of a thousand leaves its mark.
+            Effect::Times(_) => factor <= mfu.max(10.0),
+        }
+    };
+    FAULTS.iter().filter(can).collect()
 }

@@ -30,6 +30,8 @@ pub struct Fault {
     pub title: &'static str,
     /// Where it was reported.
     pub citation: &'static str,
+    /// Whether it is a fault of the unit, so far from any other that a pair with it would explain anything.
+    pub stands_alone: bool,
     pub(super) effect: Effect,
 }
 
@@ -57,7 +59,11 @@ const fn fault(
     citation: &'static str,
     effect: Effect,
 ) -> Fault {
-    Fault { name, kind, title, citation, effect }
+    Fault { name, kind, title, citation, stands_alone: false, effect }
+}
+
+const fn alone(fault: Fault) -> Fault {
+    Fault { stands_alone: true, ..fault }
 }
 
 /// Every known fault; where several make the same factor, the earlier is the likelier.
@@ -426,27 +432,27 @@ pub const FAULTS: &[Fault] = &[
             Some(engines.clock_mhz? / largest_mhz)
         }),
     ),
-    fault(
+    alone(fault(
         "multiply-adds-for-flops",
         Kind::Flops,
         "a multiply-add is counted as one FLOP",
         "DiT and ViT papers",
         Times(|_| Some(0.5)),
-    ),
-    fault(
+    )),
+    alone(fault(
         "forward-only",
         Kind::Flops,
         "only the forward pass is counted",
         "DeepSpeed FLOPs profiler",
         Times(|_| Some(1.0 / 3.0)),
-    ),
-    fault(
+    )),
+    alone(fault(
         "gflops-for-tflops",
         Kind::Flops,
         "GFLOP/s under the name of TFLOP/s",
         "BigScience Megatron-DeepSpeed #221",
         Times(|_| Some(1000.0)),
-    ),
+    )),
 ];
 
 fn vocabulary_weights(count: &Count) -> f64 {

@@ -30,7 +30,7 @@ mod explain;
 mod fault;
 mod run;
 
-pub use explain::Explanation;
+pub use explain::{Explanation, causes_above_one};
 pub use fault::{FAULTS, Fault, Kind};
 pub use run::{AuditError, Run};
 

@@ -162,6 +162,12 @@ impl Run {
         Ok(())
     }
 
+    /// Name of the model.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.architecture.name
+    }
+
     /// Devices of the job.
     #[must_use]
     pub const fn devices(&self) -> u64 {

@@ -149,6 +149,37 @@ pub struct ThroughputLog {
     pub report: FileReport,
 }
 
+impl ThroughputLog {
+    /// The line to judge the run by: of those that print the most quantities, the median by speed, so that neither
+    /// compilation nor a step that was dispatched and not waited for is taken. With `step`, the last line of that step.
+    #[must_use]
+    pub fn typical(&self, step: Option<u64>) -> Option<&PrintedStep> {
+        if let Some(step) = step {
+            return self.steps.iter().rev().find(|line| line.value(Measure::Step) == Some(step as f64));
+        }
+        let most = self.steps.iter().map(|line| line.printed.len()).max()?;
+        let mut fullest: Vec<&PrintedStep> =
+            self.steps.iter().filter(|line| line.printed.len() == most).collect();
+        fullest.sort_by(|one, other| one.slowness().total_cmp(&other.slowness()));
+        fullest.get(fullest.len() / 2).copied()
+    }
+}
+
+impl PrintedStep {
+    /// Something that grows with the time of a step.
+    fn slowness(&self) -> f64 {
+        let inverse = |measure| self.value(measure).map(|rate| 1.0 / rate.max(f64::MIN_POSITIVE));
+        self.value(Measure::Seconds)
+            .or_else(|| inverse(Measure::TokensPerSecondPerDevice))
+            .or_else(|| inverse(Measure::TokensPerSecond))
+            .or_else(|| inverse(Measure::SamplesPerSecond))
+            .or_else(|| inverse(Measure::StepsPerSecond))
+            .or_else(|| inverse(Measure::TflopsPerDevice))
+            .or_else(|| inverse(Measure::Mfu))
+            .unwrap_or(0.0)
+    }
+}
+
 /// Reads one training log, gzipped or not.
 ///
 /// # Errors

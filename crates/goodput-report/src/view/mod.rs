@@ -8,6 +8,7 @@ mod exact;
 mod jobs;
 mod lanes;
 mod ledger;
+mod mfu;
 mod pools;
 mod read;
 mod runtime;
@@ -27,6 +28,10 @@ pub use lanes::{LaneView, LanesView, SegmentView};
 pub use ledger::{
     AllBoundsView, CapacityTimeView, DeviceHoursView, FactorBoundsView, FactorsView, Keyed, LedgerView,
     LossSharesView, LossView, MarginalValuesView,
+};
+pub use mfu::{
+    AuditedLogView, AuditedRunView, ConversionView, ExplanationView, FactorView, FaultView, FigureView,
+    MfuAuditView, MfuView,
 };
 pub use pools::{CohortView, DiagnosticsView, PointView, PoolView, SeriesView, WaitView};
 pub use read::{FileView, FindingView, ReadReportView, WarningView};
