@@ -7,6 +7,7 @@ pub mod conversion;
 pub mod device;
 pub mod flops;
 pub mod meter;
+pub mod self_check;
 
 mod batch;
 mod mask;

@@ -53,3 +53,17 @@ fn a_wrong_name_lists_the_near_ones() {
     assert!(near.starts_with("llama3.1-8b, "), "{near}");
     assert!(Architecture::known("LLAMA3.1-8B").is_ok());
 }
+
+/// Parameters in the files that the authors publish: half their bytes.
+#[test]
+fn vision_language_models_have_the_parameters_of_their_checkpoints() {
+    for (name, total) in [
+        ("qwen2.5-vl-3b", 3_754_622_976),
+        ("qwen2.5-vl-7b", 8_292_166_656),
+        ("qwen2.5-vl-32b", 33_452_718_336),
+        ("qwen2.5-vl-72b", 73_410_777_344),
+        ("qwen3-vl-8b", 8_767_123_696),
+    ] {
+        assert_eq!(Architecture::known(name).unwrap().parameters().unwrap().total, total, "{name}");
+    }
+}
