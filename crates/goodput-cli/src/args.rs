@@ -26,6 +26,8 @@ pub enum Command {
     Account(AccountArgs),
     /// One job's runtime goodput from its own log.
     Timeline(TimelineArgs),
+    /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.
+    Flops(FlopsArgs),
     /// A week of a simulated shared fleet, accounted: see the whole report without any records of your own.
     Demo(DemoArgs),
     /// Writes the records of a simulated fleet, with the true ledger beside them.
@@ -262,6 +264,93 @@ pub struct TimelineArgs {
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What a step computes a second time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RecomputeArg {
+    /// Nothing.
+    None,
+    /// The scores, as every fused attention does.
+    FusedAttention,
+    /// The attention core: selective checkpointing.
+    Attention,
+    /// Whole blocks: full checkpointing.
+    Full,
+}
+
+/// `goodput flops`
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n\n  \
+    goodput flops llama3.1-8b --seq 8192\n  \
+    goodput flops config.json --documents 2979x10,2978 --row 32768\n  \
+    goodput flops qwen2.5-vl-7b --documents 4096x4 --images 46x34x8\n  \
+    goodput flops deepseek-v3 --seq 4096 --mtp 1 --recompute full --format json\n  \
+    goodput flops --self-check")]
+pub struct FlopsArgs {
+    /// A Hugging Face config.json, a YAML file in goodput's own form (docs/flops.md), or a known name.
+    #[arg(value_name = "MODEL", required_unless_present_any = ["self_check", "list"])]
+    pub model: Option<String>,
+    /// Tokens of a sequence: one document each.
+    #[arg(long, value_name = "N", conflicts_with = "documents", help_heading = "Batch",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub seq: Option<u64>,
+    /// Sequences.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "documents", help_heading = "Batch",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub batch: u64,
+    /// Lengths of documents, as LENGTH or LENGTHxCOUNT, separated by commas.
+    #[arg(long, value_name = "LENGTHS", help_heading = "Batch")]
+    pub documents: Option<String>,
+    /// Tokens of the packed row that the documents fill: an error when they do not.
+    #[arg(long, value_name = "N", requires = "documents", help_heading = "Batch")]
+    pub row: Option<u64>,
+    /// Pad every document to a row of its own of N tokens.
+    #[arg(long, value_name = "N", requires = "documents", conflicts_with = "row", help_heading = "Batch")]
+    pub pad_to: Option<u64>,
+    /// Lengths of the sources that an encoder reads, or of prompts, one to a document.
+    #[arg(long, value_name = "LENGTHS", help_heading = "Batch")]
+    pub sources: Option<String>,
+    /// Grids of patches, as HEIGHTxWIDTH, HEIGHTxWIDTHxCOUNT, or t:FRAMESxHEIGHTxWIDTH for a video, separated by commas.
+    #[arg(long, value_name = "GRIDS", help_heading = "Batch")]
+    pub images: Option<String>,
+    /// Multi-token prediction modules that are trained.
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    pub mtp: Option<u64>,
+    /// Count the forward pass alone.
+    #[arg(long, conflicts_with_all = ["freeze", "lora"], help_heading = "Training")]
+    pub forward: bool,
+    /// Modules that are not trained (docs/flops.md lists them).
+    #[arg(
+        long,
+        value_name = "MODULE",
+        value_delimiter = ',',
+        conflicts_with = "lora",
+        help_heading = "Training"
+    )]
+    pub freeze: Vec<String>,
+    /// Adapters of this rank; everything else is frozen.
+    #[arg(long, value_name = "RANK", help_heading = "Training", value_parser = clap::value_parser!(u64).range(1..))]
+    pub lora: Option<u64>,
+    /// Modules with adapters; without it the seven projections of a block.
+    #[arg(long, value_name = "MODULE", value_delimiter = ',', requires = "lora", help_heading = "Training")]
+    pub lora_targets: Vec<String>,
+    /// What a step computes a second time.
+    #[arg(long, value_enum, default_value = "none", help_heading = "Training")]
+    pub recompute: RecomputeArg,
+    /// Show that the batch formula equals the per-token constant where that constant's assumption holds, and why it
+    /// differs elsewhere: for MODEL, or for five vision-language models.
+    #[arg(long)]
+    pub self_check: bool,
+    /// Print the known names.
+    #[arg(long, exclusive = true)]
+    pub list: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: ShortFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
 }
 
 /// `goodput demo`

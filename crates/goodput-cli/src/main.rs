@@ -4,6 +4,7 @@ mod account;
 mod args;
 mod demo;
 mod error;
+mod flops;
 mod mfu;
 mod output;
 mod progress;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let answer = match command {
         Command::Account(args) => account::run(&args),
         Command::Timeline(args) => timeline::run(&args),
+        Command::Flops(args) => flops::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Mfu(command) => mfu::run(&command),

@@ -60,6 +60,27 @@ impl Module {
         Self::Vectors,
     ];
 
+    /// The name in option lists and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Embedding => "embedding",
+            Self::Query => "query",
+            Self::Key => "key",
+            Self::Value => "value",
+            Self::Output => "output",
+            Self::Gate => "gate",
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Recurrent => "recurrent",
+            Self::Router => "router",
+            Self::Head => "head",
+            Self::Vision => "vision",
+            Self::Merger => "merger",
+            Self::Diffusion => "diffusion",
+            Self::Vectors => "vectors",
+        }
+    }
+
     /// The seven projections of a decoder block, the usual targets of adapters.
     pub const BLOCK_PROJECTIONS: [Self; 7] =
         [Self::Query, Self::Key, Self::Value, Self::Output, Self::Gate, Self::Up, Self::Down];

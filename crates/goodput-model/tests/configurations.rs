@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use goodput_model::{Architecture, ArchitectureError};
+use goodput_model::{
+    Architecture, ArchitectureError, Batch, Convention, FlopCounter, Grid, Recompute, Training,
+};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn llama() -> Value {
@@ -155,4 +158,90 @@ fn a_multimodal_configuration_has_text_and_tower() {
     let (old, new) = (read(&old), read(&new));
     assert_eq!(old, new);
     assert!(old.text.is_some() && old.vision.is_some());
+}
+
+/// Configurations of every kind, for fields to be replaced in.
+fn seeds() -> Vec<Value> {
+    let moe = json!({
+        "model_type": "deepseek_v3", "vocab_size": 1000, "hidden_size": 64, "intermediate_size": 128,
+        "num_hidden_layers": 4, "num_attention_heads": 4, "kv_lora_rank": 16, "q_lora_rank": 8,
+        "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8, "n_routed_experts": 8,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_shared_experts": 1, "first_k_dense_replace": 1,
+    });
+    let hybrid = json!({
+        "model_type": "nemotron_h", "vocab_size": 1000, "hidden_size": 64, "intermediate_size": 128,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "mamba_num_heads": 4,
+        "mamba_head_dim": 16, "ssm_state_size": 16, "n_groups": 2, "conv_kernel": 4,
+        "hybrid_override_pattern": "M-*-",
+    });
+    let t5 = json!({
+        "model_type": "t5", "d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4,
+        "vocab_size": 1000,
+    });
+    let tower = json!({
+        "model_type": "qwen2_5_vl_vision", "depth": 4, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4,
+        "out_hidden_size": 64, "window_size": 112, "fullatt_block_indexes": [1, 3], "patch_size": 14,
+        "spatial_merge_size": 2, "temporal_patch_size": 2,
+    });
+    let flux = json!({
+        "num_layers": 2, "num_single_layers": 2, "num_attention_heads": 4, "attention_head_dim": 16,
+        "in_channels": 8, "joint_attention_dim": 32, "pooled_projection_dim": 16,
+    });
+    vec![llama(), moe, hybrid, t5, tower, flux]
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        Just(json!(0)),
+        Just(json!(-1)),
+        Just(json!(1_u64 << 20)),
+        Just(json!(1_u64 << 26)),
+        Just(json!(u64::MAX)),
+        Just(json!(1.5)),
+        Just(json!("words")),
+        Just(json!([1, 2, 3])),
+        Just(json!({})),
+        Just(json!(true)),
+        (1_u64..1000).prop_map(|number| json!(number)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// No configuration panics, and what is accepted can be counted on the largest batch there is.
+    #[test]
+    fn hostile_fields_are_refused_or_counted(
+        seed in 0_usize..6,
+        replaced in prop::collection::vec((any::<prop::sample::Index>(), values()), 0..4),
+    ) {
+        let mut config = seeds()[seed].clone();
+        let fields: Vec<String> = config.as_object().unwrap().keys().cloned().collect();
+        for (index, value) in replaced {
+            config[index.get(&fields)] = value;
+        }
+        if let Ok(architecture) = Architecture::from_hugging_face(&config.to_string(), "config.json") {
+            let parameters = architecture.parameters().unwrap();
+            prop_assert!(parameters.active <= parameters.total);
+            architecture.cache().unwrap();
+            let counter = FlopCounter::new(&architecture, &Training::full()).unwrap();
+            let images = [Grid::image(1 << 20, 1 << 20)];
+            let batch = Batch::rows(1, 1 << 46).unwrap();
+            for batch in [batch.clone(), batch.clone().with_images(&images).unwrap(), batch.with_sources(&[1 << 46]).unwrap()] {
+                if let Ok(flops) = counter.count(&batch, Recompute::Full) {
+                    prop_assert!(flops.executed() >= flops.useful().total());
+                }
+            }
+            for convention in Convention::ALL {
+                let _ = convention.flops_per_token(&architecture, 1 << 47);
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_text_is_refused(text in "\\PC*") {
+        prop_assert!(Architecture::from_hugging_face(&text, "config.json").is_err());
+        prop_assert!(Architecture::from_yaml(&text, "model.yaml").is_err());
+    }
 }

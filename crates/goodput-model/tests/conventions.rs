@@ -17,7 +17,7 @@ fn per_token(convention: &str, model: &Architecture, length: u64) -> f64 {
 const LLAMA3_8B: [(&str, &str); 24] = [
     ("ORACLE full-square", "flopcounter"),
     ("ORACLE exact causal S(S+1)/2", "exact"),
-    ("ORACLE exact causal, flash", "exact-fused-recompute"),
+    ("ORACLE exact causal, flash", "hfu-fused"),
     ("torch FlopCounterMode on CUDA flash", "flopcounter-flash"),
     ("Megatron-LM num_floating", "megatron-lm"),
     ("NeMo flops_formulas.llama3", "nemo-llama3"),
@@ -37,7 +37,7 @@ const LLAMA3_8B: [(&str, &str); 24] = [
     ("VeOmni", "veomni"),
     ("MaxText", "maxtext"),
     ("Megatron 2021 paper eq.3 (GPT", "megatron-2021"),
-    ("Megatron 2021 paper eq.3 with", "megatron-2021-recompute"),
+    ("Megatron 2021 paper eq.3 with", "megatron-2021-hfu"),
     ("EleutherAI", "cookbook"),
 ];
 
@@ -96,7 +96,7 @@ fn maxtext_counted_the_square_before_2025() {
         [(8192, 1721.22, 1510.11, 0.005), (129_024, 125_194.0, 72_827.0, 0.5)]
     {
         let device = |convention| per_token(convention, &model, length) * length as f64 * 4.0 / 1e12;
-        assert!((device("maxtext-before-1988") - before).abs() < digits);
+        assert!((device("maxtext-square") - before).abs() < digits);
         assert!((device("maxtext") - after).abs() < digits);
     }
 }
@@ -169,7 +169,10 @@ fn conventions_say_what_they_do_not_define() {
     let mixtral = Architecture::known("mixtral-8x7b").unwrap();
     let error = Convention::named("chinchilla").unwrap().flops_per_token(&mixtral, 512).unwrap_err();
     assert!(error.to_string().contains("experts"), "{error}");
-    assert_eq!(Convention::EXACT.flops_per_token(&mixtral, 0), Err(ConventionError::NoTokens));
+    for length in [0, u64::MAX] {
+        let error = Convention::EXACT.flops_per_token(&mixtral, length).unwrap_err();
+        assert!(matches!(error, ConventionError::Length { .. }), "{error}");
+    }
     let error = Convention::named("megatron").unwrap_err().to_string();
     assert!(error.contains("megatron-lm"), "{error}");
 }
@@ -189,11 +192,9 @@ fn names_and_sources_are_stated_once() {
 #[test]
 fn exact_is_the_batchs_own_count() {
     use goodput_model::{Batch, FlopCounter, Recompute, Training};
-    for (name, recompute) in [
-        ("exact", Recompute::None),
-        ("exact-fused-recompute", Recompute::FusedAttention),
-        ("exact-full-recompute", Recompute::Full),
-    ] {
+    for (name, recompute) in
+        [("exact", Recompute::None), ("hfu-fused", Recompute::FusedAttention), ("hfu-full", Recompute::Full)]
+    {
         for model in
             ["llama3.1-8b", "deepseek-v3", "gemma3-27b", "gpt-oss-20b", "nemotron-h-8b", "bert-large"]
         {

@@ -31,6 +31,11 @@ pub(crate) const UNKNOWN: &str = "–";
 
 /// A count.
 pub(crate) fn count(n: u64) -> String {
+    whole(n.into())
+}
+
+/// A count beyond 64 bits, to the last digit.
+pub(crate) fn whole(n: u128) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {

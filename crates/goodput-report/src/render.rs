@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::terminal::TerminalStyle;
-use crate::view::{AccountView, ConversionView, MfuAuditView, TimelineView};
+use crate::view::{AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView};
 use crate::{html, json, openmetrics, terminal};
 
 /// What a report is written as.
@@ -88,6 +88,34 @@ impl MfuAuditView {
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
         match format {
             Format::Table => Ok(terminal::mfu_audit(self, style)),
+            Format::Json => Ok(json::render(self)?),
+            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
+        }
+    }
+}
+
+impl FlopsView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        match format {
+            Format::Table => Ok(terminal::flops(self, style)),
+            Format::Json => Ok(json::render(self)?),
+            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
+        }
+    }
+}
+
+impl SelfCheckView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        match format {
+            Format::Table => Ok(terminal::self_check(self, style)),
             Format::Json => Ok(json::render(self)?),
             Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
         }

@@ -44,6 +44,12 @@ impl VerbError {
         Self { place, ..Self::new(format!("{path}: {error}")) }
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
     /// What to do about it, when that is known.
     pub fn remedy(&self) -> Option<&str> {
         self.remedy.as_deref()

@@ -4,29 +4,44 @@ use std::path::Path;
 
 use goodput_model::{Architecture, ArchitectureError};
 
-use crate::error::VerbError;
+use crate::error::{Place, VerbError};
 
-/// A file if there is one of that name, a known architecture otherwise.
+/// A model from a file, if `model` names one, else from the catalogue.
+///
+/// # Errors
+/// [`VerbError`] names file and field, or the known names that are near.
 pub fn architecture(model: &str) -> Result<Architecture, VerbError> {
     let path = Path::new(model);
-    let read = if path.is_file() {
-        let text = std::fs::read_to_string(path).map_err(|e| VerbError::io(path, &e))?;
-        // A configuration of Hugging Face is JSON, our own form YAML.
-        if text.trim_start().starts_with('{') {
-            Architecture::from_hugging_face(&text, model)
-        } else {
-            Architecture::from_yaml(&text, model)
-        }
-    } else {
-        Architecture::known(model)
-    };
-    read.map_err(|error| {
-        let refusal = VerbError::new(error.to_string());
-        match error {
-            ArchitectureError::NotKnown { .. } => {
-                refusal.help("name a known model, a config.json, or a file in our YAML (docs/flops.md)")
-            }
-            _ => refusal,
-        }
+    let is_file_name = path.extension().is_some_and(|extension| {
+        ["json", "yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    });
+    if !path.is_file() && !is_file_name {
+        return Ok(Architecture::known(model)?);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| VerbError::io(path, &error))?;
+    // A configuration of Hugging Face is JSON, our own form YAML.
+    Ok(match text.trim_start().starts_with('{') {
+        true => Architecture::from_hugging_face(&text, model)?,
+        false => Architecture::from_yaml(&text, model)?,
     })
+}
+
+impl From<ArchitectureError> for VerbError {
+    fn from(error: ArchitectureError) -> Self {
+        let refusal = Self::new(error.to_string());
+        match error {
+            ArchitectureError::Missing { name, field, .. }
+            | ArchitectureError::Invalid { name, field, .. }
+            | ArchitectureError::Unsupported { name, field, .. }
+            | ArchitectureError::UnknownField { name, field, .. } => {
+                refusal.at(Place { path: Some(name), field: Some(field), ..Place::default() })
+            }
+            ArchitectureError::NotKnown { .. } => {
+                refusal.help("goodput flops --list prints all known names; docs/flops.md has our YAML")
+            }
+            ArchitectureError::Syntax { .. }
+            | ArchitectureError::OtherKind { .. }
+            | ArchitectureError::TooLarge { .. } => refusal,
+        }
+    }
 }

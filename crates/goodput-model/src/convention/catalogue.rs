@@ -42,7 +42,7 @@ pub(super) const EXACT: Convention = Convention {
 pub(super) const CONVENTIONS: &[Convention] = &[
     EXACT,
     Convention {
-        name: "exact-fused-recompute",
+        name: "hfu-fused",
         title: "exact, with the scores that fused attention computes again",
         source: "goodput, docs/flops.md; Dao 2023, section 4",
         recompute: Scores,
@@ -50,7 +50,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
         ..EXACT
     },
     Convention {
-        name: "exact-full-recompute",
+        name: "hfu-full",
         title: "exact, with every block's forward pass again",
         source: "goodput, docs/flops.md; Chen et al. 2016",
         recompute: Blocks,
@@ -96,7 +96,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
         ..BASE
     },
     Convention {
-        name: "maxtext-before-1988",
+        name: "maxtext-square",
         title: "calculate_tflops_training_per_device, before PR #1988",
         source: "AI-Hypercomputer/maxtext issue #1972",
         note: "every MFU that MaxText printed before 2025-07",
@@ -185,7 +185,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
         ..BASE
     },
     Convention {
-        name: "verl-before-4959",
+        name: "verl-square",
         title: "FlopsCounter._estimate_*_flops, before PR #4959",
         source: "volcengine/verl PR #4959",
         weights: Weights::Products { router: true, embedding: true },
@@ -267,7 +267,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
         ..BASE
     },
     Convention {
-        name: "megatron-2021-recompute",
+        name: "megatron-2021-hfu",
         title: "eq. 3: 96 L h² (…), every block's forward pass again",
         source: "Narayanan et al. 2021, eq. 3",
         weights: Weights::Megatron2021,

@@ -2,7 +2,7 @@
 
 use super::stack::{Heads, Stack};
 use super::{AttentionPairs, Convention, ConventionError, FlopsPerToken, Recomputed, Weights, Windows};
-use crate::architecture::{Architecture, FeedForward, Mixer};
+use crate::architecture::{Architecture, ArchitectureError, FeedForward, Mixer};
 use crate::flops::Component;
 use crate::mask::Mask;
 
@@ -10,6 +10,8 @@ use crate::mask::Mask;
 const PASSES: u128 = 3;
 /// FLOPs of one weight in all passes.
 const PER_WEIGHT: u128 = 2 * PASSES;
+/// As long as any batch.
+const LONGEST: u64 = 1 << 47;
 /// Families for which verl has a formula of its own that knows windows.
 const VERL_WINDOWED: [&str; 3] = ["gemma3_text", "gemma3", "gpt_oss"];
 
@@ -23,17 +25,22 @@ impl Convention {
         architecture: &Architecture,
         length: u64,
     ) -> Result<FlopsPerToken, ConventionError> {
-        if length == 0 {
-            return Err(ConventionError::NoTokens);
+        if !(1..=LONGEST).contains(&length) {
+            return Err(ConventionError::Length { length, most: LONGEST });
         }
         let stack = Stack::new(self, architecture)?;
         self.check(&stack)?;
         let tokens = u128::from(length);
-        let twice = match self.weights {
-            Weights::Megatron2021 => 2 * tokens * self.megatron_2021(&stack, tokens),
-            Weights::Chinchilla => 2 * tokens * chinchilla(&stack, tokens)?,
-            _ => 2 * tokens * self.linear(&stack)? + self.twice_attention(&stack, length)?,
+        let (each, pairs) = match self.weights {
+            Weights::Megatron2021 => (self.megatron_2021(&stack, tokens), 0),
+            Weights::Chinchilla => (chinchilla(&stack, tokens)?, 0),
+            _ => (self.linear(&stack)?, self.twice_attention(&stack, length)?),
         };
+        let twice = each.checked_mul(2 * tokens).and_then(|twice| twice.checked_add(pairs));
+        let twice = twice.ok_or_else(|| ArchitectureError::TooLarge {
+            name: architecture.name.clone(),
+            what: "the FLOPs of a sequence",
+        })?;
         Ok(FlopsPerToken::new(twice, length))
     }
 

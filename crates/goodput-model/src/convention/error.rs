@@ -23,9 +23,14 @@ pub enum ConventionError {
         /// The part.
         why: &'static str,
     },
-    /// A sequence without tokens.
-    #[error("sequence length is 0; expected at least 1")]
-    NoTokens,
+    /// A sequence without tokens, or with more than any batch has.
+    #[error("sequence length is {length}; expected 1 to {most}")]
+    Length {
+        /// The length.
+        length: u64,
+        /// The longest.
+        most: u64,
+    },
     /// Sizes that no model has.
     #[error(transparent)]
     Architecture(#[from] ArchitectureError),

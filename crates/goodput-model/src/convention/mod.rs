@@ -129,6 +129,30 @@ pub enum Recomputed {
     Blocks,
 }
 
+impl AttentionPairs {
+    /// A person's word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Exact => "exact",
+            Self::Half => "half",
+            Self::Square => "square",
+            Self::SquareAndSoftmax => "square + softmax",
+        }
+    }
+}
+
+impl Recomputed {
+    /// A person's word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Nothing => "no",
+            Self::Scores => "scores",
+            Self::Blocks => "blocks",
+        }
+    }
+}
+
 impl Convention {
     /// All conventions, the exact one first.
     pub const ALL: &[Self] = catalogue::CONVENTIONS;
@@ -148,20 +172,17 @@ impl Convention {
         })
     }
 
-    /// Whether the head is counted, and as what.
+    /// Whether and how often the head is counted; `twice` is as if the input embedding were a product.
     pub const fn logits(&self) -> &'static str {
         match self.weights {
-            Weights::Products { embedding: true, .. } | Weights::Chinchilla => {
-                "twice, as if the embedding were a product"
-            }
+            Weights::Products { embedding: true, .. } | Weights::Chinchilla => "twice",
             Weights::Products { .. }
             | Weights::UngatedProducts
             | Weights::BlocksAndHead
             | Weights::Megatron2021 => "once",
-            Weights::Cookbook => "forward alone",
-            Weights::Parameters { head: true, input_embedding: true, .. } => "with the embedding",
+            Weights::Cookbook => "forward only",
+            Weights::Parameters { input_embedding: true, .. } => "+ embedding",
             Weights::Parameters { head: true, .. } => "unless tied",
-            Weights::Parameters { input_embedding: true, .. } => "if tied",
             Weights::Parameters { .. } => "no",
         }
     }
@@ -171,7 +192,7 @@ impl Convention {
         match self.weights {
             Weights::Parameters { active_experts: false, .. } => "all",
             _ if self.mixtures => "active",
-            _ => "unknown to it",
+            _ => "none",
         }
     }
 }

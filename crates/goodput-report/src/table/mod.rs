@@ -2,12 +2,14 @@
 
 mod chain;
 mod fleet;
+mod flops;
 mod jobs;
 mod losses;
 mod read;
 
 pub(crate) use chain::{chain, job_chain};
 pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
+pub(crate) use flops::{components, conventions, recurrence, self_check};
 pub(crate) use jobs::{composed, jobs, size_curve};
 pub(crate) use losses::{levers, losses};
 pub(crate) use read::{files, findings};

@@ -1,6 +1,7 @@
 //! Terminal pages: tables that fit the width, colour only when asked.
 
 mod account;
+mod flops;
 mod mfu;
 mod page;
 mod parts;
@@ -8,7 +9,7 @@ mod timeline;
 
 pub use page::TerminalStyle;
 
-use crate::view::{AccountView, ConversionView, MfuAuditView, TimelineView};
+use crate::view::{AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView};
 
 /// A fleet's account as a terminal page.
 pub fn account(view: &AccountView, style: TerminalStyle) -> String {
@@ -28,4 +29,14 @@ pub fn conversion(view: &ConversionView, style: TerminalStyle) -> String {
 /// The audit of a log as a terminal page.
 pub fn mfu_audit(view: &MfuAuditView, style: TerminalStyle) -> String {
     mfu::audit(view, style)
+}
+
+/// What a batch of a model computes, as a terminal page.
+pub fn flops(view: &FlopsView, style: TerminalStyle) -> String {
+    flops::render(view, style)
+}
+
+/// The self-check of the FLOPs formulas as a terminal page.
+pub fn self_check(view: &SelfCheckView, style: TerminalStyle) -> String {
+    flops::self_check(view, style)
 }

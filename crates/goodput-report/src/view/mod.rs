@@ -5,6 +5,7 @@ mod classes;
 mod composed;
 mod contract;
 mod exact;
+mod flops;
 mod jobs;
 mod lanes;
 mod ledger;
@@ -23,6 +24,11 @@ pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
 };
 pub use exact::Exact;
+pub use flops::{
+    BatchView, BytesView, ComparisonView, ComponentView, ConventionView, DepartureView, FlopsInput,
+    FlopsTotalsView, FlopsView, ParametersView, PassesView, RecurrenceCountView, RecurrenceView,
+    SelfCheckView,
+};
 pub use jobs::{JobView, JobWaitsView, NextView, OmittedJobsView, ProgramBasisView};
 pub use lanes::{LaneView, LanesView, SegmentView};
 pub use ledger::{
