@@ -1,7 +1,6 @@
 """What the recorder writes."""
 
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -89,26 +88,37 @@ def test_one_recorder_a_job(path):
     TimelineRecorder(path).close()
 
 
+FORK = """
+import multiprocessing, sys
+from fleet_goodput import GoodputError, TimelineRecorder
+
+recorder = TimelineRecorder(sys.argv[1])
+context = multiprocessing.get_context("fork")
+go_on, said = context.Event(), context.Queue()
+
+def worker():
+    try:
+        recorder.stop("ended")
+    except GoodputError as error:
+        said.put(str(error))
+    go_on.wait(20)
+
+child = context.Process(target=worker)
+child.start()
+print(said.get(timeout=20))
+recorder.close()
+TimelineRecorder(sys.argv[1]).close()  # while the worker still lives
+go_on.set()
+child.join()
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_worker_neither_writes_nor_keeps_the_lock(path):
-    recorder = TimelineRecorder(path)
-    context = multiprocessing.get_context("fork")
-    go_on, said = context.Event(), context.Queue()
-
-    def worker():
-        try:
-            recorder.stop("ended")
-        except GoodputError as error:
-            said.put(str(error))
-        go_on.wait(20)
-
-    child = context.Process(target=worker)
-    child.start()
-    assert "does not survive a fork" in said.get(timeout=20)
-    recorder.close()
-    TimelineRecorder(path).close()  # while the worker still lives
-    go_on.set()
-    child.join()
+    # In a process of its own: one that has loaded a framework must not fork.
+    run = subprocess.run([sys.executable, "-c", FORK, str(path)], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert "does not survive a fork" in run.stdout
 
 
 def test_closed_is_closed(path):

@@ -154,7 +154,7 @@ def test_a_fleet(tmp_path):
 
 def test_the_dataclasses_say_what_the_command_says(recorded_log):
     report = timeline(recorded_log)
-    assert report.raw == json.loads(report._native.json())
+    assert report.raw == json.loads(report._report.json())
     assert report.raw["schema"] == "goodput.timeline/1"
 
 

@@ -1,5 +1,7 @@
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
+
+from typing_extensions import Self
 
 class GoodputError(ValueError):
     path: str | None
@@ -102,12 +104,12 @@ class ThroughputMeter:
         tensor_parallel: int = 1,
         context_parallel: int = 1,
         pipeline_parallel: int = 1,
-        rank_counts: str = "full_model",
-        sequence_counts: str = "whole",
+        rank_counts: Literal["full_model", "tensor_shard", "device_share"] = "full_model",
+        sequence_counts: Literal["whole", "context_shard"] = "whole",
         device: str | None = None,
         dtypes: list[str] = ...,
         peak_flops: list[tuple[str, float]] | None = None,
-    ) -> ThroughputMeter: ...
+    ) -> Self: ...
     def start(self, step: int) -> None:
         """The next step is ``step``, and begins now."""
     def micro_batch(

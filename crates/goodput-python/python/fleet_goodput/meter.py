@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from . import _native
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class ThroughputMeter(_native.ThroughputMeter):
@@ -64,12 +68,12 @@ class ThroughputMeter(_native.ThroughputMeter):
         tensor_parallel: int = 1,
         context_parallel: int = 1,
         pipeline_parallel: int = 1,
-        rank_counts: str = "full_model",
-        sequence_counts: str = "whole",
+        rank_counts: Literal["full_model", "tensor_shard", "device_share"] = "full_model",
+        sequence_counts: Literal["whole", "context_shard"] = "whole",
         device: str | None = None,
         dtypes: Sequence[str] = ("bf16",),
         peak_flops: Mapping[str, float] | None = None,
-    ) -> ThroughputMeter:
+    ) -> Self:
         return super().__new__(
             cls,
             world_size,

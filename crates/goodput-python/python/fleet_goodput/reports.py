@@ -169,7 +169,7 @@ class _Report:
     """Whether rows were repaired or refused, or a warning questions a figure."""
     raw: dict[str, Any] = field(repr=False)
     """Everything, as the command's JSON has it (``schemas/``)."""
-    _native: _native.Report = field(repr=False, compare=False)
+    _report: _native.Report = field(repr=False, compare=False)
 
     def to_arrow(self, table: str = "losses") -> _native.ArrowTable:
         """Rows as an Arrow table, without a copy: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
@@ -177,18 +177,18 @@ class _Report:
 
         ``table`` is ``losses``, ``levers``, ``warnings``, ``files``, or of a fleet ``pools`` or ``jobs``.
         """
-        return self._native.table(table)
+        return self._report.table(table)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """The whole report as one page that works offline; with ``path`` it is written there too."""
-        return _write(self._native.render("html", 100), path)
+        return _write(self._report.render("html", 100), path)
 
     def to_openmetrics(self, path: str | os.PathLike[str] | None = None) -> str:
         """OpenMetrics text for a scraper."""
-        return _write(self._native.render("openmetrics", 100), path)
+        return _write(self._report.render("openmetrics", 100), path)
 
     def __str__(self) -> str:
-        return self._native.render("table", 100)
+        return self._report.render("table", 100)
 
     def _repr_html_(self) -> str:
         shown = {name: value for name, value in vars(self.factors).items() if value is not None}
@@ -220,7 +220,7 @@ def _common(report: _native.Report, raw: dict[str, Any]) -> dict[str, Any]:
         "files": [File.of(row) for row in raw["read_report"]["files"]],
         "falls_short": report.falls_short,
         "raw": raw,
-        "_native": report,
+        "_report": report,
     }
 
 
