@@ -52,6 +52,25 @@ def test_a_step_that_raises_has_no_line_and_the_log_says_fault(path):
     assert lines(path)[-1]["cause"] == "fault"
 
 
+def test_a_loop_left_with_break_keeps_its_last_step(path):
+    with TimelineRecorder(path) as recorder:
+        for step, _ in recorder.steps(range(9)):
+            if step == 2:
+                break
+    assert [line.get("step") for line in lines(path) if "start" in line] == [0, 1, 2]
+
+
+def test_an_error_that_is_caught_outside_is_no_step(path):
+    with TimelineRecorder(path) as recorder:
+        try:
+            for step, _ in recorder.steps(range(9)):
+                if step == 2:
+                    raise OSError
+        except OSError:
+            recorder.stop("fault")
+    assert [line.get("step") for line in lines(path) if "start" in line] == [0, 1]
+
+
 @pytest.mark.parametrize(("error", "cause"), [(KeyboardInterrupt, "ended"), (SystemExit, "ended"), (OSError, "fault")])
 def test_how_it_ended(path, error, cause):
     with pytest.raises(error):

@@ -86,6 +86,7 @@ class TimelineRecorder:
         self.path = os.fspath(path)
         self._step: _Step | None = None
         self._stopped = False
+        self._undecided: tuple[int, ...] | None = None
         self._recorder: _native.Recorder | None = None
         if not enabled:
             self._recorder = _Silent()  # type: ignore[assignment]
@@ -117,8 +118,8 @@ class TimelineRecorder:
         """Number and batch of every step; the wait for the batch is its input wait, the loop's body its work.
 
         ``tokens`` and ``model_flops`` are real tokens and model FLOPs of one step over all devices, or functions of
-        the batch. A step that raises has no line. The end of a step is when the body is done: where the device runs
-        behind the host, single steps are those of the host, and their sum is right.
+        the batch. A step that raises has no line, one that leaves the loop with ``break`` has. The end of a step is when the body is done: where
+        the device runs behind the host, single steps are those of the host, and their sum is right.
         """
         step = first_step
         source = iter(batches)
@@ -130,9 +131,9 @@ class TimelineRecorder:
                     except StopIteration:
                         open_step.discard()
                         return
-                yield step, batch
                 open_step.tokens = _work(tokens, batch)
                 open_step.model_flops = _work(model_flops, batch)
+                yield step, batch
             step += 1
 
     def step(self, step: int, *, tokens: int = 0, model_flops: int = 0) -> _Step:
@@ -243,6 +244,8 @@ class TimelineRecorder:
     def stop(self, cause: str) -> None:
         """Execution stopped: ``finished`` (its result is committed), ``ended``, ``fault``, ``preempted`` or
         ``reconfiguration``."""
+        if cause == "fault":
+            self._undecided = None
         self._native.stop(cause, self.now_ns())
         self._stopped = True
 
@@ -256,6 +259,8 @@ class TimelineRecorder:
 
     def close(self) -> None:
         """Gives the file and its lock up. Nothing is recorded after it."""
+        if self._undecided is not None:
+            self.now_ns()
         self._recorder = None
 
     @property
@@ -277,6 +282,9 @@ class TimelineRecorder:
     def _native(self) -> _native.Recorder:
         if self._recorder is None:
             raise GoodputError(f"{self.path}: the recorder is closed: open another one")
+        if self._undecided is not None:
+            line, self._undecided = self._undecided, None
+            self._recorder.step(*line)
         return self._recorder
 
     def __enter__(self) -> TimelineRecorder:
@@ -288,6 +296,8 @@ class TimelineRecorder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if kind is not None:
+            self._undecided = None
         if self._recorder is None:
             return
         if not self._stopped:
@@ -346,9 +356,15 @@ class _Step:
     def __exit__(self, kind, error, trace) -> None:
         recorder = self._recorder
         recorder._step = None
-        if kind is None and not self._discarded:
-            end = recorder.now_ns()
-            recorder._native.step(self.step, self._start, end, self._waited, self.tokens, self.model_flops)
+        if self._discarded or (kind is not None and kind is not GeneratorExit):
+            return
+        line = (self.step, self._start, recorder.now_ns(), self._waited, self.tokens, self.model_flops)
+        if kind is None:
+            recorder._native.step(*line)
+        else:
+            # The loop's generator is closed: by a `break`, or by an error of the body on its way out. What comes next
+            # tells.
+            recorder._undecided = line
 
 
 class _InputWait:
