@@ -19,7 +19,7 @@ mod _native {
     #[pymodule_export]
     use crate::recorder::Recorder;
     #[pymodule_export]
-    use crate::reports::{Report, account, timeline};
+    use crate::reports::{Report, account, mfu_audit, mfu_convert, timeline};
     #[pymodule_export]
     use crate::table::ArrowTable;
 }

@@ -2,24 +2,52 @@
 
 use goodput_core::scheduling::Denominator;
 use goodput_report::terminal::TerminalStyle;
-use goodput_report::{AccountView, Format, TimelineView, json};
-use goodput_verbs::{AccountRequest, Answer, Inputs, TimelineRequest};
+use goodput_report::{AccountView, ConversionView, Format, MfuAuditView, RenderError, TimelineView, json};
+use goodput_verbs::{AccountRequest, Answer, AuditRequest, ConversionRequest, Inputs, TimelineRequest};
 use pyo3::prelude::*;
 use serde_json::Value;
 
 use crate::errors::{argument, verb};
 use crate::table::{ArrowTable, Column, Kind};
 
-enum View {
-    Account(Box<AccountView>),
-    Timeline(Box<TimelineView>),
+/// A report's view, of whatever verb.
+trait View: Send + Sync {
+    fn json(&self) -> serde_json::Result<String>;
+    fn value(&self) -> serde_json::Result<Value>;
+    fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError>;
 }
+
+macro_rules! views {
+    ($($view:ty),*) => {
+        $(impl View for $view {
+            fn json(&self) -> serde_json::Result<String> {
+                json::render(self)
+            }
+
+            fn value(&self) -> serde_json::Result<Value> {
+                serde_json::to_value(self)
+            }
+
+            fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+                self.render(format, style)
+            }
+        })*
+    };
+}
+
+views!(AccountView, TimelineView, ConversionView, MfuAuditView);
 
 /// A verb's answer.
 #[pyclass(module = "fleet_goodput._native", frozen)]
 pub struct Report {
-    view: View,
+    view: Box<dyn View>,
     falls_short: bool,
+}
+
+impl<V: View + 'static> From<Answer<V>> for Report {
+    fn from(Answer { view, falls_short }: Answer<V>) -> Self {
+        Self { view: Box::new(view), falls_short }
+    }
 }
 
 /// Answers `goodput account` for a request as JSON, on top of a fleet file if one is named.
@@ -46,8 +74,7 @@ pub fn account(
         }
         goodput_verbs::account(&request, &mut Inputs::default())
     });
-    let Answer { view, falls_short } = answer.map_err(|e| verb(&e))?;
-    Ok(Report { view: View::Account(Box::new(view)), falls_short })
+    answer.map(Into::into).map_err(|e| verb(&e))
 }
 
 /// Answers `goodput timeline` for a request as JSON.
@@ -55,8 +82,23 @@ pub fn account(
 pub fn timeline(py: Python<'_>, request: &str) -> PyResult<Report> {
     let request: TimelineRequest = serde_json::from_str(request).map_err(argument)?;
     let answer = py.detach(|| goodput_verbs::timeline(&request, &mut Inputs::default()));
-    let Answer { view, falls_short } = answer.map_err(|e| verb(&e))?;
-    Ok(Report { view: View::Timeline(Box::new(view)), falls_short })
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput mfu convert` for a request as JSON.
+#[pyfunction]
+pub fn mfu_convert(request: &str) -> PyResult<Report> {
+    let request: ConversionRequest = serde_json::from_str(request).map_err(argument)?;
+    let view = goodput_verbs::convert_mfu(&request).map_err(|e| verb(&e))?;
+    Ok(Answer { view, falls_short: false }.into())
+}
+
+/// Answers `goodput mfu audit` for a request as JSON.
+#[pyfunction]
+pub fn mfu_audit(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: AuditRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::audit_mfu(&request, &mut Inputs::default()));
+    answer.map(Into::into).map_err(|e| verb(&e))
 }
 
 #[pymethods]
@@ -67,11 +109,7 @@ impl Report {
     }
 
     fn json(&self) -> PyResult<String> {
-        match &self.view {
-            View::Account(view) => json::render(view.as_ref()),
-            View::Timeline(view) => json::render(view.as_ref()),
-        }
-        .map_err(argument)
+        self.view.json().map_err(argument)
     }
 
     /// `table`, `html` or `openmetrics`.
@@ -83,11 +121,7 @@ impl Report {
             other => return Err(argument(format!("format {other:?}: expected table, html or openmetrics"))),
         };
         let style = TerminalStyle { width, color: false };
-        match &self.view {
-            View::Account(view) => view.render(format, style),
-            View::Timeline(view) => view.render(format, style),
-        }
-        .map_err(argument)
+        self.view.render(format, style).map_err(argument)
     }
 
     /// The rows of one of [`TABLES`].
@@ -96,11 +130,7 @@ impl Report {
             let known: Vec<_> = TABLES.iter().map(|table| table.name).collect();
             argument(format!("table {name:?}: expected one of {}", known.join(", ")))
         })?;
-        let report = match &self.view {
-            View::Account(view) => serde_json::to_value(view),
-            View::Timeline(view) => serde_json::to_value(view),
-        }
-        .map_err(argument)?;
+        let report = self.view.value().map_err(argument)?;
         let rows: &[Value] = report.pointer(table.rows).and_then(Value::as_array).map_or(&[], Vec::as_slice);
         ArrowTable::new(table.columns, rows)
     }
@@ -212,6 +242,31 @@ const TABLES: &[Table] = &[
             column("used", "/used", Kind::Integer),
             column("repaired", "/repaired", Kind::Integer),
             column("refused", "/refused", Kind::Integer),
+        ],
+    },
+    Table {
+        name: "factors",
+        rows: "/factors",
+        columns: &[
+            column("factor", "/factor", Kind::Text),
+            column("from", "/from", Kind::Float),
+            column("to", "/to", Kind::Float),
+            column("ratio", "/ratio", Kind::Float),
+        ],
+    },
+    Table {
+        name: "figures",
+        rows: "/figures",
+        columns: &[
+            column("figure", "/figure", Kind::Text),
+            column("printed", "/printed", Kind::Float),
+            column("right", "/right", Kind::Float),
+            column("ratio", "/ratio", Kind::Float),
+            column("verdict", "/verdict", Kind::Text),
+            column("follows", "/follows", Kind::Text),
+            column("fault", "/explanations/0/faults/0/name", Kind::Text),
+            column("second_fault", "/explanations/0/faults/1/name", Kind::Text),
+            column("citation", "/explanations/0/faults/0/citation", Kind::Text),
         ],
     },
 ];

@@ -4,6 +4,7 @@ After the fact:
 
 - :func:`account`: a fleet's records, every lost device-second charged once.
 - :func:`timeline`: one job's own log.
+- :func:`mfu_convert`: a quoted MFU in another convention; :func:`mfu_audit`: a training log's figures recomputed.
 
 Inside the training loop:
 
@@ -22,7 +23,7 @@ from .meter import ThroughputMeter
 from .recorder import TimelineRecorder
 
 if TYPE_CHECKING:
-    from .verbs import account, timeline
+    from .verbs import account, mfu_audit, mfu_convert, timeline
 
 __all__ = [
     "Figures",
@@ -32,10 +33,12 @@ __all__ = [
     "ThroughputMeter",
     "TimelineRecorder",
     "account",
+    "mfu_audit",
+    "mfu_convert",
     "timeline",
 ]
 
-_VERBS = ("account", "timeline")
+_VERBS = ("account", "mfu_audit", "mfu_convert", "timeline")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -153,7 +154,22 @@ class Job:
 
 
 @dataclass(frozen=True)
-class _Report:
+class _Answer:
+    raw: dict[str, Any] = field(repr=False)
+    """Everything, as the command's JSON has it (``schemas/``)."""
+    _report: _native.Report = field(repr=False, compare=False)
+
+    def to_arrow(self, table: str) -> _native.ArrowTable:
+        """Rows as an Arrow table, without a copy: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
+        ``pandas.DataFrame.from_arrow(t)``."""
+        return self._report.table(table)
+
+    def __str__(self) -> str:
+        return self._report.render("table", 100)
+
+
+@dataclass(frozen=True)
+class _Report(_Answer):
     factors: Factors
     held_ns: int
     """Device-nanoseconds held by complete allocations."""
@@ -167,9 +183,6 @@ class _Report:
     files: list[File]
     falls_short: bool
     """Whether rows were repaired or refused, or a warning questions a figure."""
-    raw: dict[str, Any] = field(repr=False)
-    """Everything, as the command's JSON has it (``schemas/``)."""
-    _report: _native.Report = field(repr=False, compare=False)
 
     def to_arrow(self, table: str = "losses") -> _native.ArrowTable:
         """Rows as an Arrow table, without a copy: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
@@ -187,23 +200,16 @@ class _Report:
         """OpenMetrics text for a scraper."""
         return _write(self._report.render("openmetrics", 100), path)
 
-    def __str__(self) -> str:
-        return self._report.render("table", 100)
-
     def _repr_html_(self) -> str:
         shown = {name: value for name, value in vars(self.factors).items() if value is not None}
-        factors = "".join(f"<tr><th>{html.escape(name)}</th><td>{value:.4f}</td></tr>" for name, value in shown.items())
-        rows = "".join(
-            f"<tr><td>{html.escape(loss.boundary)}</td><td>{html.escape(loss.label)}</td>"
-            f"<td>{html.escape(loss.owner)}</td><td style='text-align:right'>{loss.device_hours:,.2f}</td>"
-            f"<td style='text-align:right'>{'' if loss.share is None else f'{loss.share:.2%}'}</td></tr>"
+        losses = [
+            (loss.boundary, loss.label, loss.owner, f"{loss.device_hours:,.2f}", _percent(loss.share))
             for loss in self.losses
-        )
-        notes = "".join(f"<li>{html.escape(warning.message)}</li>" for warning in self.warnings)
+        ]
         return (
-            f"<table>{factors}</table>"
-            "<table><thead><tr><th>boundary</th><th>loss</th><th>owner</th><th>device-hours</th><th>share</th></tr>"
-            f"</thead><tbody>{rows}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
+            _html_table(tuple(shown), [tuple(f"{value:.4f}" for value in shown.values())])
+            + _html_table(("boundary", "loss", "owner", "device-hours", "share"), losses)
+            + _html_list(warning.message for warning in self.warnings)
         )
 
 
@@ -278,6 +284,146 @@ def _part(kind: type, row: dict[str, Any]) -> Any:
     values["factors"] = Factors.of(row["factors"])
     values["losses"] = [Loss.of(loss) for loss in row["losses"]]
     return kind(**{f.name: _exact(f.name, values[f.name]) for f in fields(kind)})
+
+
+@dataclass(frozen=True)
+class QuotedMfu(_Row):
+    """An MFU and what it rests on."""
+
+    mfu: float
+    convention: str
+    convention_source: str
+    flops_per_token: float
+    peak_flops_per_second: float | None
+    peak_source: str | None
+    tokens: str
+
+
+@dataclass(frozen=True)
+class ConversionFactor(_Row):
+    """One of the factors between two MFUs: ``flops_per_token``, ``peak`` or ``tokens``."""
+
+    factor: str
+    from_: float
+    to: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class MfuConversion(_Answer):
+    """A quoted MFU in another basis. Table for Arrow: ``factors``."""
+
+    model: str
+    sequence_length: int
+    from_: QuotedMfu
+    to: QuotedMfu
+    exact_mfu: float
+    """In exact FLOPs of real tokens at the peak of ``to``."""
+    factors: list[ConversionFactor]
+    product: float
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, report: _native.Report) -> MfuConversion:
+        raw = json.loads(report.json())
+        return cls(
+            model=raw["model"],
+            sequence_length=raw["sequence_length"],
+            from_=QuotedMfu.of(raw["from"]),
+            to=QuotedMfu.of(raw["to"]),
+            exact_mfu=raw["exact_mfu"],
+            factors=[ConversionFactor.of({**row, "from_": row["from"]}) for row in raw["factors"]],
+            product=raw["product"],
+            warnings=raw["warnings"],
+            raw=raw,
+            _report=report,
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(f.factor, f"{f.from_:.6g}", f"{f.to:.6g}", f"{f.ratio:.4f}") for f in self.factors]
+        sides = [
+            (side, _percent(quoted.mfu), quoted.convention, quoted.tokens)
+            for side, quoted in (("from", self.from_), ("to", self.to))
+        ]
+        return (
+            _html_table(("", "MFU", "convention", "tokens"), sides)
+            + _html_table(("factor", "from", "to", "ratio"), rows)
+            + _html_list(self.warnings)
+        )
+
+
+@dataclass(frozen=True)
+class AuditedFigure:
+    """One figure that a log prints, against the right one."""
+
+    figure: str
+    printed: float
+    right: float | None
+    ratio: float | None
+    verdict: str
+    """``agrees``, ``follows``, ``explained``, ``not_explained`` or ``nothing_to_compare``."""
+    follows: str | None
+    """The printed figure from which it follows."""
+    faults: list[str]
+    """Names of the known faults that explain it best."""
+
+
+@dataclass(frozen=True)
+class MfuAudit(_Answer):
+    """The speeds that a training log prints, recomputed. Table for Arrow: ``figures``."""
+
+    figures: list[AuditedFigure]
+    flops_per_token: float
+    tokens_per_second: float | None
+    tflops_per_device: float | None
+    mfu: float | None
+    warnings: list[str]
+    falls_short: bool
+    """Whether a printed figure is wrong."""
+
+    @classmethod
+    def of(cls, report: _native.Report) -> MfuAudit:
+        raw = json.loads(report.json())
+        names = ("figure", "printed", "right", "ratio", "verdict", "follows")
+        faults = [[f["name"] for e in row["explanations"][:1] for f in e["faults"]] for row in raw["figures"]]
+        return cls(
+            figures=[
+                AuditedFigure(**{name: row[name] for name in names}, faults=found)
+                for row, found in zip(raw["figures"], faults)
+            ],
+            flops_per_token=raw["flops_per_token"],
+            tokens_per_second=raw["tokens_per_second"],
+            tflops_per_device=raw["tflops_per_device"],
+            mfu=raw["mfu"],
+            warnings=raw["warnings"],
+            falls_short=report.falls_short,
+            raw=raw,
+            _report=report,
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (f.figure, f"{f.printed:.6g}", "" if f.right is None else f"{f.right:.6g}", f.verdict, ", ".join(f.faults))
+            for f in self.figures
+        ]
+        return _html_table(("figure", "printed", "right", "verdict", "faults"), rows) + _html_list(self.warnings)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.2%}"
+
+
+def _html_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    def cells(tag: str, row: Iterable[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+    body = "".join(cells("td", row) for row in rows)
+    return f"<table><thead>{cells('th', head)}</thead><tbody>{body}</tbody></table>"
+
+
+def _html_list(items: Iterable[str]) -> str:
+    text = "".join(f"<li>{html.escape(item)}</li>" for item in items)
+    return f"<ul>{text}</ul>" if text else ""
 
 
 def _write(text: str, path: str | os.PathLike[str] | None) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from . import _native
 from ._native import GoodputError
-from .reports import AccountReport, TimelineReport
+from .reports import AccountReport, MfuAudit, MfuConversion, TimelineReport
 
 Path = str | os.PathLike[str]
 Time = str | int | datetime
@@ -175,6 +175,134 @@ def account(
     }
     path = None if fleet is None else os.fspath(fleet)
     return AccountReport.of(_native.account(json.dumps(request), path, denominator))
+
+
+def mfu_convert(
+    mfu: float,
+    from_: str,
+    to: str = "exact",
+    *,
+    model: Path,
+    sequence_length: int,
+    peak_from: float | str | None = None,
+    peak_to: float | str | None = None,
+    device: str | None = None,
+    dtype: str | None = None,
+    device_file: Path | None = None,
+    scope_from: str = "real",
+    scope_to: str = "real",
+) -> MfuConversion:
+    """A quoted MFU in another convention, peak and token scope, factor by factor: ``goodput mfu convert``.
+
+    Parameters
+    ----------
+    mfu
+        As a fraction, 0 to 1.
+    from_, to
+        Names of conventions, such as ``"palm"``, ``"megatron-lm"`` or ``"exact"`` (a wrong name lists them all).
+    model
+        A known name, a Hugging Face ``config.json``, or a YAML file in goodput's own form.
+    sequence_length
+        Tokens of a sequence.
+    peak_from, peak_to
+        The peaks behind the two: TFLOP/s, or ``"DEVICE:DTYPE"``; that of ``device`` and ``dtype`` when left out.
+    scope_from, scope_to
+        Tokens that the two count: ``"real"``, ``"padded=SHARE"``, ``"summed=RANKS"``, ``"divided=RANKS"``.
+
+    Raises
+    ------
+    GoodputError
+        A name that is not known, a peak of one side alone, or an MFU above 1 in exact FLOPs.
+
+    Source: ``docs/mfu.md``.
+    """
+    request = {
+        "mfu": mfu,
+        "from": from_,
+        "to": to,
+        "model": os.fspath(model),
+        "sequence_length": sequence_length,
+        "peak_from": None if peak_from is None else str(peak_from),
+        "peak_to": None if peak_to is None else str(peak_to),
+        "device": device,
+        "dtype": dtype,
+        "device_file": None if device_file is None else os.fspath(device_file),
+        "scope_from": scope_from,
+        "scope_to": scope_to,
+    }
+    return MfuConversion.of(_native.mfu_convert(json.dumps(request)))
+
+
+def mfu_audit(
+    log: Path,
+    *,
+    model: Path,
+    step: int | None = None,
+    tolerance: float = 0.01,
+    sequence_length: int | None = None,
+    global_batch: int | None = None,
+    gradient_accumulation: int | None = None,
+    documents: Iterable[int] = (),
+    real_share: float | None = None,
+    devices: int | None = None,
+    tensor_parallel: int | None = None,
+    context_parallel: int | None = None,
+    pipeline_parallel: int | None = None,
+    data_parallel: int | None = None,
+    device: str | None = None,
+    device_file: Path | None = None,
+    peak_tflops: float | None = None,
+    dtype: str | None = None,
+) -> MfuAudit:
+    """Recomputes the speeds that a training log prints and names the faults that explain a difference: ``goodput mfu
+    audit``.
+
+    Parameters
+    ----------
+    log
+        The training log, plain or gzipped.
+    model
+        A known name, a Hugging Face ``config.json``, or a YAML file in goodput's own form.
+    step
+        Step to audit; the median line by speed when left out.
+    tolerance
+        A difference up to this fraction is none, beside what rounding makes.
+    sequence_length, global_batch, gradient_accumulation, documents, real_share
+        The batch, over what the log says: tokens of a sequence, sequences of an optimizer step, its micro-batches,
+        lengths of the documents packed into one sequence, share of tokens that are no padding.
+    devices, tensor_parallel, context_parallel, pipeline_parallel, data_parallel
+        The layout, over what the log says.
+    device, device_file, peak_tflops, dtype
+        The device, more devices than the catalogue's own, dense TFLOP/s of one over the catalogue's, dtype.
+
+    Raises
+    ------
+    GoodputError
+        A log or model that cannot be read, or figures that rest on what neither the log nor the call says.
+
+    Source: ``docs/mfu.md``.
+    """
+    request = {
+        "log": os.fspath(log),
+        "model": os.fspath(model),
+        "step": step,
+        "tolerance": tolerance,
+        "sequence_length": sequence_length,
+        "global_batch": global_batch,
+        "gradient_accumulation": gradient_accumulation,
+        "documents": list(documents),
+        "real_share": real_share,
+        "devices": devices,
+        "tensor_parallel": tensor_parallel,
+        "context_parallel": context_parallel,
+        "pipeline_parallel": pipeline_parallel,
+        "data_parallel": data_parallel,
+        "device": device,
+        "device_file": None if device_file is None else os.fspath(device_file),
+        "peak_tflops": _positive("peak_tflops", peak_tflops),
+        "dtype": dtype,
+    }
+    return MfuAudit.of(_native.mfu_audit(json.dumps(request)))
 
 
 def _paths(paths: Iterable[Path]) -> list[str]:
