@@ -2,6 +2,7 @@
 //! documentation, is under `python/fleet_goodput`.
 
 mod errors;
+mod flops;
 mod meter;
 mod recorder;
 mod reports;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::errors::GoodputError;
+    #[pymodule_export]
+    use crate::flops::{BatchFlops, FlopCounter, flops};
     #[pymodule_export]
     use crate::meter::{Figures, LocalStep, RankRow, ThroughputMeter};
     #[pymodule_export]

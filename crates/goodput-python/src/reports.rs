@@ -2,7 +2,9 @@
 
 use goodput_core::scheduling::Denominator;
 use goodput_report::terminal::TerminalStyle;
-use goodput_report::{AccountView, ConversionView, Format, MfuAuditView, RenderError, TimelineView, json};
+use goodput_report::{
+    AccountView, ConversionView, FlopsView, Format, MfuAuditView, RenderError, TimelineView, json,
+};
 use goodput_verbs::{AccountRequest, Answer, AuditRequest, ConversionRequest, Inputs, TimelineRequest};
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -35,7 +37,7 @@ macro_rules! views {
     };
 }
 
-views!(AccountView, TimelineView, ConversionView, MfuAuditView);
+views!(AccountView, TimelineView, ConversionView, MfuAuditView, FlopsView);
 
 /// A verb's answer.
 #[pyclass(module = "fleet_goodput._native", frozen)]
@@ -267,6 +269,39 @@ const TABLES: &[Table] = &[
             column("fault", "/explanations/0/faults/0/name", Kind::Text),
             column("second_fault", "/explanations/0/faults/1/name", Kind::Text),
             column("citation", "/explanations/0/faults/0/citation", Kind::Text),
+        ],
+    },
+    Table {
+        name: "components",
+        rows: "/components",
+        columns: &[
+            column("component", "/component", Kind::Text),
+            column("useful", "/useful/total", Kind::Exact),
+            column("useful_forward", "/useful/forward", Kind::Exact),
+            column("useful_input_gradient", "/useful/input_gradient", Kind::Exact),
+            column("useful_weight_gradient", "/useful/weight_gradient", Kind::Exact),
+            column("padding", "/padding/total", Kind::Exact),
+            column("recompute", "/recompute", Kind::Exact),
+            column("share", "/share", Kind::Float),
+        ],
+    },
+    Table {
+        name: "conventions",
+        rows: "/conventions",
+        columns: &[
+            column("name", "/name", Kind::Text),
+            column("title", "/title", Kind::Text),
+            column("flops_per_token", "/flops_per_token", Kind::Float),
+            column("flops_per_sequence", "/flops_per_sequence", Kind::Exact),
+            column("ratio_to_exact", "/ratio_to_exact", Kind::Float),
+            column("ratio_to_batch", "/ratio_to_batch", Kind::Float),
+            column("attention", "/attention", Kind::Text),
+            column("logits", "/logits", Kind::Text),
+            column("experts", "/experts", Kind::Text),
+            column("recompute", "/recompute", Kind::Text),
+            column("padding", "/padding", Kind::Flag),
+            column("source", "/source", Kind::Text),
+            column("note", "/note", Kind::Text),
         ],
     },
 ];

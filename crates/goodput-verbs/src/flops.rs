@@ -70,11 +70,7 @@ pub enum TrainingRequest {
 /// # Errors
 /// [`VerbError`] names the field of the model or of the batch.
 pub fn flops(request: &FlopsRequest) -> Result<FlopsView, VerbError> {
-    let mut architecture = architecture(&request.model)?;
-    if request.prediction_modules > 0 {
-        let missing = || VerbError::new(format!("{} has no text model to predict tokens", architecture.name));
-        architecture.text.as_mut().ok_or_else(missing)?.multi_token_prediction = request.prediction_modules;
-    }
+    let architecture = request.architecture()?;
     let batch = request.batch(&architecture)?;
     let training = request.training.training();
     let counter = FlopCounter::new(&architecture, &training)?;
@@ -89,6 +85,15 @@ pub fn flops(request: &FlopsRequest) -> Result<FlopsView, VerbError> {
         sequence: request.charged(&batch),
     };
     Ok(FlopsView::new(&input)?)
+}
+
+/// What counts the batches of a model, one after the other: the model and the training of `request`, whose batch is
+/// not looked at.
+///
+/// # Errors
+/// [`VerbError`] names the field of the model.
+pub fn flop_counter(request: &FlopsRequest) -> Result<FlopCounter, VerbError> {
+    Ok(FlopCounter::new(&request.architecture()?, &request.training.training())?)
 }
 
 /// Compares the batch formula with the per-token constant that it replaces: for one model, or for
@@ -109,6 +114,16 @@ pub fn self_check(model: Option<&str>) -> Result<SelfCheckView, VerbError> {
 }
 
 impl FlopsRequest {
+    fn architecture(&self) -> Result<Architecture, VerbError> {
+        let mut architecture = architecture(&self.model)?;
+        if self.prediction_modules > 0 {
+            let missing =
+                || VerbError::new(format!("{} has no text model to predict tokens", architecture.name));
+            architecture.text.as_mut().ok_or_else(missing)?.multi_token_prediction = self.prediction_modules;
+        }
+        Ok(architecture)
+    }
+
     fn batch(&self, architecture: &Architecture) -> Result<Batch, VerbError> {
         let mut batch = match (self.documents.as_slice(), self.row, self.pad_to) {
             // A tower alone reads no tokens.

@@ -24,7 +24,7 @@ mod timeline;
 pub use account::{account, account_records, default_options};
 pub use error::{Place, VerbError};
 pub use fleet_file::fleet_file;
-pub use flops::{FlopsRequest, TrainingRequest, flops, self_check};
+pub use flops::{FlopsRequest, TrainingRequest, flop_counter, flops, self_check};
 pub use inputs::{Inputs, Watch};
 pub use mfu::{AuditRequest, ConversionRequest, audit_mfu, convert_mfu};
 pub use model::architecture;

@@ -4,10 +4,12 @@ After the fact:
 
 - :func:`account`: a fleet's records, every lost device-second charged once.
 - :func:`timeline`: one job's own log.
+- :func:`flops`: exact FLOPs of a batch of a model, and every convention of it.
 - :func:`mfu_convert`: a quoted MFU in another convention; :func:`mfu_audit`: a training log's figures recomputed.
 
 Inside the training loop:
 
+- :class:`FlopCounter`: exact FLOPs of its batches.
 - :class:`ThroughputMeter`: tokens/s, TFLOP/s and MFU, each in exactly one scope.
 - :class:`TimelineRecorder`: the job's own log, which ``goodput timeline`` reads.
 - ``fleet_goodput.pytorch``, ``.huggingface``, ``.lightning``, ``.torchtitan``, ``.jax``: both, ready for a framework.
@@ -18,27 +20,31 @@ What cannot be answered raises :class:`GoodputError` with the file, line and fie
 
 from typing import TYPE_CHECKING, Any
 
-from ._native import Figures, GoodputError, LocalStep, RankRow
+from ._native import BatchFlops, Figures, GoodputError, LocalStep, RankRow
+from .counter import FlopCounter
 from .meter import ThroughputMeter
 from .recorder import TimelineRecorder
 
 if TYPE_CHECKING:
-    from .verbs import account, mfu_audit, mfu_convert, timeline
+    from .verbs import account, flops, mfu_audit, mfu_convert, timeline
 
 __all__ = [
+    "BatchFlops",
     "Figures",
+    "FlopCounter",
     "GoodputError",
     "LocalStep",
     "RankRow",
     "ThroughputMeter",
     "TimelineRecorder",
     "account",
+    "flops",
     "mfu_audit",
     "mfu_convert",
     "timeline",
 ]
 
-_VERBS = ("account", "mfu_audit", "mfu_convert", "timeline")
+_VERBS = ("account", "flops", "mfu_audit", "mfu_convert", "timeline")
 
 
 def __getattr__(name: str) -> Any:

@@ -201,3 +201,32 @@ def account(request: str, fleet: str | None = None, denominator: str | None = No
 def timeline(request: str) -> Report: ...
 def mfu_convert(request: str) -> Report: ...
 def mfu_audit(request: str) -> Report: ...
+def flops(model: str, training: dict[str, object], batch: dict[str, object]) -> Report: ...
+
+class BatchFlops:
+    """FLOPs of one batch, exact."""
+
+    tokens: int
+    executed_tokens: int
+    useful: int
+    """Of real tokens, forward and backward, without recomputation."""
+    executed: int
+    """With padding and recomputation."""
+
+class FlopCounter:
+    def __new__(cls, model: str, training: dict[str, object]) -> Self: ...
+    def documents(
+        self,
+        documents: Sequence[int],
+        executed_tokens: int | None = None,
+        images: Sequence[tuple[int, int, int]] = ...,
+    ) -> BatchFlops:
+        """Of documents of these lengths, in a row of ``executed_tokens`` where it is longer than they are."""
+    def cu_seqlens(
+        self,
+        cu_seqlens: Sequence[int],
+        padded_cu_seqlens: Sequence[int] | None = None,
+        executed_tokens: int | None = None,
+        images: Sequence[tuple[int, int, int]] = ...,
+    ) -> BatchFlops:
+        """Of the documents between cumulative lengths that begin with 0."""

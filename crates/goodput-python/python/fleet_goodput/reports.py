@@ -287,6 +287,96 @@ def _part(kind: type, row: dict[str, Any]) -> Any:
 
 
 @dataclass(frozen=True)
+class ComponentFlops:
+    """FLOPs of one component of a model."""
+
+    component: str
+    useful: int
+    padding: int
+    recompute: int
+    share: float | None
+    """Of the useful FLOPs."""
+
+
+@dataclass(frozen=True)
+class ConventionFlops:
+    """What one published convention counts for a token."""
+
+    name: str
+    title: str
+    source: str
+    flops_per_token: float | None
+    ratio_to_exact: float | None
+    ratio_to_batch: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class FlopsReport(_Answer):
+    """Exact FLOPs of a batch, and every convention. Tables for Arrow: ``components``, ``conventions``."""
+
+    model: str
+    tokens: int
+    executed_tokens: int
+    useful: int
+    """FLOPs of real tokens, forward and backward, without recomputation."""
+    padding: int
+    recompute: int
+    executed: int
+    """All three."""
+    useful_per_token: float | None
+    components: list[ComponentFlops]
+    conventions: list[ConventionFlops]
+    parameters: int
+    active_parameters: int
+
+    @classmethod
+    def of(cls, report: _native.Report) -> FlopsReport:
+        raw = json.loads(report.json())
+        total = raw["flops"]
+        return cls(
+            model=raw["model"],
+            tokens=raw["batch"]["tokens"],
+            executed_tokens=raw["batch"]["executed_tokens"],
+            useful=int(total["useful"]["total"]),
+            padding=int(total["padding"]["total"]),
+            recompute=int(total["recompute"]),
+            executed=int(total["executed"]),
+            useful_per_token=total["useful_per_token"],
+            components=[
+                ComponentFlops(
+                    component=row["component"],
+                    useful=int(row["useful"]["total"]),
+                    padding=int(row["padding"]["total"]),
+                    recompute=int(row["recompute"]),
+                    share=row["share"],
+                )
+                for row in raw["components"]
+            ],
+            conventions=[
+                ConventionFlops(**{f.name: row[f.name] for f in fields(ConventionFlops)}) for row in raw["conventions"]
+            ],
+            parameters=int(raw["parameters"]["total"]),
+            active_parameters=int(raw["parameters"]["active"]),
+            raw=raw,
+            _report=report,
+        )
+
+    def _repr_html_(self) -> str:
+        head = [("useful", f"{self.useful:,}"), ("padding", f"{self.padding:,}"), ("recompute", f"{self.recompute:,}")]
+        rows = [(c.component, f"{c.useful:,}", _percent(c.share)) for c in self.components]
+        conventions = [
+            (c.name, "" if c.flops_per_token is None else f"{c.flops_per_token:.6g}", _ratio(c.ratio_to_exact))
+            for c in self.conventions
+        ]
+        return (
+            _html_table((self.model, "FLOPs"), head)
+            + _html_table(("component", "useful FLOPs", "share"), rows)
+            + _html_table(("convention", "FLOPs a token", "over exact"), conventions)
+        )
+
+
+@dataclass(frozen=True)
 class QuotedMfu(_Row):
     """An MFU and what it rests on."""
 
@@ -411,6 +501,10 @@ class MfuAudit(_Answer):
 
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{share:.2%}"
+
+
+def _ratio(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.4f}"
 
 
 def _html_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

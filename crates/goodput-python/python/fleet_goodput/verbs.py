@@ -9,7 +9,8 @@ from datetime import datetime
 
 from . import _native
 from ._native import GoodputError
-from .reports import AccountReport, MfuAudit, MfuConversion, TimelineReport
+from .counter import _training
+from .reports import AccountReport, FlopsReport, MfuAudit, MfuConversion, TimelineReport
 
 Path = str | os.PathLike[str]
 Time = str | int | datetime
@@ -175,6 +176,75 @@ def account(
     }
     path = None if fleet is None else os.fspath(fleet)
     return AccountReport.of(_native.account(json.dumps(request), path, denominator))
+
+
+def flops(
+    model: Path,
+    *,
+    sequence: int | None = None,
+    sequences: int | None = None,
+    documents: Iterable[int] = (),
+    row: int | None = None,
+    pad_to: int | None = None,
+    sources: Iterable[int] = (),
+    images: Iterable[tuple[int, ...]] = (),
+    forward: bool = False,
+    freeze: Iterable[str] = (),
+    lora_rank: int | None = None,
+    lora_targets: Iterable[str] = (),
+    prediction_modules: int = 0,
+    recompute: str = "none",
+) -> FlopsReport:
+    """Exact FLOPs, parameters and bytes of a batch of a model, and every convention: ``goodput flops``.
+
+    Parameters
+    ----------
+    model, forward, freeze, lora_rank, lora_targets, prediction_modules, recompute
+        As for :class:`fleet_goodput.FlopCounter`.
+    sequence, sequences
+        Tokens of a sequence, one document each (4,096), and how many (1).
+    documents
+        Lengths of documents instead.
+    row, pad_to
+        Tokens of the packed row that the documents must fill, or to which every document is padded.
+    sources
+        Tokens of the source that an encoder reads for each document, or of its prompt.
+    images
+        Grids of patches as (height, width), or (frames, height, width) of a video.
+
+    Raises
+    ------
+    GoodputError
+        An unknown model, a field of it that changes FLOPs and is not supported, lengths that do not add up.
+
+    Examples
+    --------
+    >>> flops("llama3.1-8b", sequence=8192).useful
+    421651971833856
+
+    Source: ``docs/flops.md``.
+    """
+    documents, sources = list(documents), list(sources)
+    if documents and (sequence is not None or sequences is not None):
+        raise GoodputError("give documents, or sequence and sequences, not both")
+    training = _training(
+        forward=forward,
+        freeze=freeze,
+        lora_rank=lora_rank,
+        lora_targets=lora_targets,
+        prediction_modules=prediction_modules,
+        recompute=recompute,
+    )
+    batch = {
+        "sequence": sequence,
+        "sequences": sequences,
+        "documents": documents,
+        "row": row,
+        "pad_to": pad_to,
+        "sources": sources,
+        "images": [grid if len(grid) == 3 else (1, *grid) for grid in images],
+    }
+    return FlopsReport.of(_native.flops(os.fspath(model), training, batch))
 
 
 def mfu_convert(
