@@ -29,3 +29,5 @@ for n in $((steps / 10)) "$steps"; do
   [ -f "$data" ] || python3 bench/gen_timeline.py "$data" --steps "$n"
   measure "timeline: $n steps, 10 faults, an event every 100 steps" "$bin" timeline "$data" --format json
 done
+# Inside the process: building a batch from its lengths and counting it.
+cargo run --release --quiet -p goodput-model --example flops_speed deepseek-v3 10000

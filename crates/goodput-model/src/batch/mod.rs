@@ -51,7 +51,12 @@ pub struct Batch {
     /// Padding between documents, which no attention pairs with a document.
     padding: u64,
     images: Vec<(u64, Grid)>,
+    /// Real tokens of the documents.
     tokens: u64,
+    /// The same with their own padding.
+    attended: u64,
+    /// Tokens of the sources.
+    sources: u64,
     patches: u64,
 }
 
@@ -167,13 +172,15 @@ impl Batch {
     }
 
     fn push(&mut self, field: &'static str, documents: Documents) -> Result<(), BatchError> {
-        let longest = documents.attended.max(documents.length).checked_add(documents.source);
+        let longest = documents.attended.checked_add(documents.source);
         let tokens = longest.and_then(|longest| longest.checked_mul(documents.count));
-        let tokens = tokens.and_then(|tokens| tokens.checked_add(self.executed_tokens()));
+        let tokens = tokens.and_then(|tokens| tokens.checked_add(self.attended + self.sources));
         if tokens.is_none_or(|tokens| tokens > MOST) {
             return Err(BatchError::TooLarge { field, most: MOST });
         }
         self.tokens += documents.count * documents.length;
+        self.attended += documents.count * documents.attended;
+        self.sources += documents.count * documents.source;
         match self.documents.last_mut() {
             Some(last) if (Documents { count: last.count, ..documents }) == *last => {
                 last.count += documents.count;
@@ -189,13 +196,8 @@ impl Batch {
     }
 
     /// Tokens of the documents with their padding.
-    pub fn executed_tokens(&self) -> u64 {
-        let padded: u64 = self
-            .documents
-            .iter()
-            .map(|documents| documents.count * (documents.attended - documents.length))
-            .sum();
-        self.tokens + padded + self.padding
+    pub const fn executed_tokens(&self) -> u64 {
+        self.attended + self.padding
     }
 
     /// Attention pairs of the real tokens, by the documents that they are in.
@@ -207,8 +209,8 @@ impl Batch {
     }
 
     /// Whether an encoder has anything to read.
-    pub fn has_sources(&self) -> bool {
-        self.documents.iter().any(|documents| documents.source > 0)
+    pub const fn has_sources(&self) -> bool {
+        self.sources > 0
     }
 
     /// Whether a vision tower has anything to read.

@@ -162,6 +162,16 @@ mod tests {
         assert!(Batch::padded_rows(&[10, 40], 32).is_err());
     }
 
+    /// Work a document is constant: a quadratic batch would not end here.
+    #[test]
+    fn a_million_documents_are_counted_at_once() {
+        let lengths: Vec<u64> = (0..1_000_000).map(|index| index % 4096).collect();
+        let batch = Batch::documents(&lengths).unwrap();
+        assert_eq!(batch.len(), 1_000_000);
+        let one_by_one: u128 = lengths.iter().map(|&length| Mask::Causal.pairs(length)).sum();
+        assert_eq!(batch.pairs(Mask::Causal), one_by_one);
+    }
+
     proptest! {
         #[test]
         fn every_form_gives_the_same_documents(lengths in prop::collection::vec(2_u64..40, 0..20)) {
