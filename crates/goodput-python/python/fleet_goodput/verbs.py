@@ -235,7 +235,7 @@ def flops(
         prediction_modules=prediction_modules,
         recompute=recompute,
     )
-    batch = {
+    batch: dict[str, object] = {
         "sequence": sequence,
         "sequences": sequences,
         "documents": documents,
