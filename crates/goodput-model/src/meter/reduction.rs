@@ -76,7 +76,7 @@ pub enum ReductionError {
 }
 
 impl LocalStep {
-    /// The vector to be reduced with SUM in float64 over [`CountScope::sum_group`].
+    /// The vector to be reduced with SUM in float64 over [`super::CountScope::sum_group`].
     pub fn sums(&self) -> Vec<f64> {
         let counts = &self.counts;
         let mut sums = Vec::with_capacity(length(counts.useful_flops.len()));
