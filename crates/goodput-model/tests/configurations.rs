@@ -78,7 +78,15 @@ fn another_kind_of_model_lists_the_kinds_that_are_supported() {
 
 #[test]
 fn an_unknown_decoder_is_read_only_if_every_field_is_understood() {
-    let plain = with(llama(), &[("model_type", json!("newllama")), ("rope_theta", json!(1e6))]);
+    let unknown = with(llama(), &[("model_type", json!("newllama")), ("rope_theta", json!(1e6))]);
+    for (activation, names) in [(Value::Null, "hidden_act"), (json!("gelu"), "hidden_act")] {
+        let error = refused(&with(unknown.clone(), &[("hidden_act", activation)])).to_string();
+        assert!(error.contains(names), "{error}");
+    }
+    let plain = with(unknown, &[("hidden_act", json!("silu"))]);
+    for switch in ["is_encoder_decoder", "add_cross_attention"] {
+        assert!(refused(&with(plain.clone(), &[(switch, json!(true))])).to_string().contains(switch));
+    }
     let read = Architecture::from_hugging_face(&plain.to_string(), "config.json").unwrap();
     assert_eq!(read.parameters().unwrap().total, 6_738_415_616);
     assert_eq!(read.family, "newllama");

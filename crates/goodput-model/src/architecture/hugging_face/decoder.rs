@@ -103,8 +103,21 @@ pub(super) fn read_as(config: &Config, model_type: &str) -> Read {
     decoder(config, model_type, family)
 }
 
-/// A decoder of an unknown type that has the common fields.
+/// A decoder of an unknown type that has the common fields. Its class is not known, so its
+/// activation must say that the feed-forward part is gated: of the types with these fields those with
+/// `silu` are, and those with `gelu` or `relu2` are mostly not.
 pub(super) fn read_plain(config: &Config) -> Read {
+    const REMEDY: &str = "describe the model in YAML";
+    let activation = if config.has("hidden_activation") { "hidden_activation" } else { "hidden_act" };
+    if !config.has(activation) {
+        return Err(config.missing("hidden_act", "`silu`, which says that the feed-forward part is gated"));
+    }
+    config.refuse_unless(activation, |value| *value == "silu" || *value == "swish", REMEDY)?;
+    for switch in ["is_encoder_decoder", "add_cross_attention"] {
+        config.refuse_switch(switch, REMEDY)?;
+    }
+    let is_empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
+    config.refuse_unless("pruned_heads", is_empty, REMEDY)?;
     decoder(config, "", Family { windows: Windows::Unknown, ..LLAMA })
 }
 
