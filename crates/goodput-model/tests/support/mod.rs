@@ -20,7 +20,12 @@ pub fn shared() -> Option<PathBuf> {
 
 /// Rows of a table by column name.
 pub fn rows(file: &str) -> Option<Vec<BTreeMap<String, String>>> {
-    let mut reader = csv::Reader::from_path(shared()?.join(file)).unwrap();
+    table(&format!("flops/{file}"))
+}
+
+/// Rows of any table of the shared data.
+pub fn table(file: &str) -> Option<Vec<BTreeMap<String, String>>> {
+    let mut reader = csv::Reader::from_path(shared()?.join("..").join(file)).unwrap();
     Some(reader.deserialize().map(Result::unwrap).collect())
 }
 
