@@ -340,7 +340,8 @@ pub struct FlopsArgs {
     pub recompute: RecomputeArg,
     /// Show that the batch formula equals the per-token constant where that constant's assumption holds, and why it
     /// differs elsewhere: for MODEL, or for five vision-language models.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["seq", "batch", "documents", "sources", "images", "mtp", "forward", "freeze",
+          "lora", "recompute"])]
     pub self_check: bool,
     /// Print the known names.
     #[arg(long, exclusive = true)]

@@ -58,12 +58,14 @@ fn lengths(option: &str, list: &str) -> Result<Vec<u64>, CliError> {
     let mut lengths = Vec::new();
     for part in list.split(',') {
         let wrong = || {
-            let error = CliError::new(format!("{option}: `{part}` is neither LENGTH nor LENGTHxCOUNT"));
+            let error = CliError::new(format!(
+                "{option}: `{part}` is neither LENGTH nor LENGTHxCOUNT, each at least 1"
+            ));
             error.help("for example 2979x10,2978")
         };
         let (length, times) = part.trim().split_once('x').unwrap_or((part.trim(), "1"));
-        let length: u64 = length.parse().map_err(|_| wrong())?;
-        let times = times.parse().ok().filter(|times| *times <= MOST).ok_or_else(wrong)?;
+        let length: u64 = length.parse().ok().filter(|length| *length > 0).ok_or_else(wrong)?;
+        let times = times.parse().ok().filter(|times| (1..=MOST).contains(times)).ok_or_else(wrong)?;
         lengths.extend(std::iter::repeat_n(length, times));
     }
     Ok(lengths)
@@ -87,7 +89,8 @@ fn grids(list: &str) -> Result<Vec<Grid>, CliError> {
             (false, &[height, width, times]) => (times, Grid::image(height, width)),
             _ => return Err(wrong()),
         };
-        let times = usize::try_from(times).ok().filter(|times| *times <= MOST).ok_or_else(wrong)?;
+        let times =
+            usize::try_from(times).ok().filter(|times| (1..=MOST).contains(times)).ok_or_else(wrong)?;
         grids.extend(std::iter::repeat_n(grid, times));
     }
     Ok(grids)

@@ -133,6 +133,22 @@ fn files_of_both_forms_are_read() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config.json");
+    let text = "\u{feff}{\"model_type\": \"llama\", \"vocab_size\": 100, \"hidden_size\": 64, \
+                \"intermediate_size\": 128, \"num_hidden_layers\": 2, \"num_attention_heads\": 4}";
+    std::fs::write(&config, text).unwrap();
+    assert_eq!(json(&["flops", config.to_str().unwrap(), "--format", "json"])["family"], "llama");
+}
+
+#[test]
+fn conventions_beside_images_say_what_they_leave_out() {
+    let page = run(&["flops", "qwen2.5-vl-7b", "--seq", "4096", "--images", "46x34"]);
+    assert!(page.stdout.contains("the text model alone"), "{}", page.stdout);
+}
+
+#[test]
 fn known_names_are_listed() {
     let output = run(&["flops", "--list"]);
     assert!(output.stdout.lines().any(|line| line == "deepseek-v3"), "{}", output.stdout);
@@ -152,6 +168,14 @@ fn known_names_are_listed() {
 #[case::sources(&["flops", "t5-large"], "source")]
 #[case::module(&["flops", "llama3.1-8b", "--freeze", "tower"], "`tower`")]
 #[case::nothing(&["flops"], "MODEL")]
+#[case::no_documents(&["flops", "llama3.1-8b", "--documents", "10x0"], "10x0")]
+#[case::no_tokens(&["flops", "llama3.1-8b", "--documents", "10,0"], "each at least 1")]
+#[case::no_grids(&["flops", "qwen3-vl-8b", "--images", "4x4x0"], "4x4x0")]
+#[case::image_tokens(&["flops", "qwen2.5-vl-7b", "--documents", "10", "--images", "46x34"], "become 391 tokens")]
+#[case::rank(&["flops", "llama3.1-8b", "--lora", "18446744073709551615"], "`adapter.rank` is 18446744073709551615")]
+#[case::tower_adapter(&["flops", "llama3.1-8b", "--lora", "8", "--lora-targets", "vision"], "`adapter.targets` is vision")]
+#[case::looked_up(&["flops", "llama3.1-8b", "--lora", "8", "--lora-targets", "embedding"], "adapter.targets")]
+#[case::self_check(&["flops", "--self-check", "--seq", "10"], "cannot be used with")]
 fn what_cannot_be_answered_says_why(#[case] args: &[&str], #[case] says: &str) {
     let output = run(args);
     assert_eq!(output.status.code(), Some(2), "{}", output.stdout);

@@ -110,8 +110,13 @@ fn what_cannot_be_converted_says_why() {
         (&["--mfu", "0.4", "--from", "palm", "--device", "V100 SXM2", "--dtype", "bf16"], "does not compute"),
         (&["--mfu", "0.4", "--from", "palm", "--scope-from", "tp"], "summed=RANKS"),
         (&["--mfu", "0.4", "--from", "palm", "--scope-from", "padded=1.5"], "above 0 and up to 1"),
-        (&["--mfu", "0.4", "--from", "palm", "--peak-from=-1", "--peak-to", "3"], "above zero"),
+        (&["--mfu", "0.4", "--from", "palm", "--peak-from=-1", "--peak-to", "3"], "above 0"),
         (&["--mfu", "nan", "--from", "palm"], "above zero"),
+        (&["--mfu", "0.4", "--from", "palm", "--scope-from", "summed=0"], "`summed over 0 ranks`"),
+        (
+            &["--mfu", "0.4", "--from", "palm", "--peak-from", "989.4", "--peak-to", "989.4e12"],
+            "--peak-to 989400000000000",
+        ),
     ] {
         let output = run(&[&base[..], more].concat());
         assert_eq!(output.status.code(), Some(2), "{more:?}");
@@ -120,6 +125,31 @@ fn what_cannot_be_converted_says_why() {
     // Above 1 in a convention that counts more than runs, below in exact FLOPs: converted, with a warning.
     let report = convert(&["--mfu", "1.05", "--from", "palm"]);
     assert!(report["warnings"][0].as_str().unwrap().contains("counts more than runs"));
+}
+
+/// A log and a quoted MFU say nothing of images.
+#[test]
+fn images_are_in_no_figure() {
+    let convert = run(&[
+        "mfu",
+        "convert",
+        "--model",
+        "qwen2.5-vl-7b",
+        "--seq",
+        "8192",
+        "--mfu",
+        "0.4",
+        "--from",
+        "palm",
+    ]);
+    assert!(convert.stdout.contains("text model alone"), "{}", convert.stdout);
+    let line = "step: 10  loss: 10.2  memory: 50.0GiB(60%)  tps: 7,000  tflops: 405.38  mfu: 40.99%\n";
+    let text_alone = Audit::new(line, &["--model", "qwen2.5-vl-7b", "--seq", "8192", "--devices", "8"]);
+    let (report, _) = text_alone.report();
+    assert!(report["warnings"][0].as_str().unwrap().contains("text model alone"), "{report}");
+    let tower = Audit::new(line, &["--model", "vit-h-14-224", "--seq", "8192", "--devices", "8"]).run(&[]);
+    assert_eq!(tower.status.code(), Some(2));
+    assert!(message(&tower).contains("no text model"), "{}", tower.stderr);
 }
 
 struct Audit {
@@ -295,6 +325,13 @@ fn what_is_missing_is_asked_for() {
         (line, &["--model", "llama9", "--seq", "8192", "--devices", "8"], "llama"),
         (line, &["--model", "llama3.1-8b", "--seq", "8", "--devices", "8", "--step", "3"], "--step"),
         (line, &["--model", "llama3.1-8b", "--seq", "8", "--devices", "8", "--documents", "9"], "documents"),
+        (line, &["--model", "llama3.1-8b", "--seq", "8", "--devices", "8", "--real-share", "1.5"], "up to 1"),
+        (line, &["--model", "llama3.1-8b", "--seq", "8", "--devices", "8", "--tolerance", "60%"], "0.5"),
+        (
+            line,
+            &["--model", "llama3.1-8b", "--seq", "8", "--devices", "8", "--peak-tflops", "1e15"],
+            "of one device",
+        ),
         ("hello\n", &["--model", "llama3.1-8b", "--seq", "8", "--devices", "8"], "torchtitan"),
         (
             "iteration 10/ 100 | elapsed time per iteration (ms): nan |\n",

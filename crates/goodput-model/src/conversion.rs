@@ -123,7 +123,9 @@ pub enum ConversionError {
     #[error("a peak is {0} FLOP/s: expected a number above zero")]
     Peak(f64),
     /// A scope that is none.
-    #[error("the token scope {0} is not possible: expected a share above 0 and up to 1, or at least 1 rank")]
+    #[error(
+        "the token scope `{0}` is not possible: expected a share above 0 and up to 1, or at least 1 rank"
+    )]
     Scope(String),
 }
 
@@ -187,7 +189,7 @@ fn tokens(scope: TokenScope) -> Result<f64, ConversionError> {
         TokenScope::Padded(share) => share > 0.0 && share <= 1.0,
         TokenScope::SummedOverRanks(ranks) | TokenScope::DividedByRanks(ranks) => ranks > 0,
     };
-    if possible { Ok(scope.multiple()) } else { Err(ConversionError::Scope(format!("{scope:?}"))) }
+    if possible { Ok(scope.multiple()) } else { Err(ConversionError::Scope(scope.to_string())) }
 }
 
 #[cfg(test)]

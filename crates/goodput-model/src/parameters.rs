@@ -105,9 +105,9 @@ impl Architecture {
     /// Parameters, adapters and trained ones among them.
     ///
     /// # Errors
-    /// [`ArchitectureError`] names a size that cannot be.
+    /// [`ArchitectureError`] names a size that cannot be, or an adapter that has no matrix to stand beside.
     pub fn parameters_under(&self, training: &Training) -> Result<Parameters, ArchitectureError> {
-        self.check()?;
+        self.check_under(training)?;
         Ok(Operations::of(self, training).parameters)
     }
 

@@ -136,6 +136,14 @@ impl Training {
         self
     }
 
+    pub(crate) const fn rank(&self) -> u64 {
+        self.rank
+    }
+
+    pub(crate) fn adapted(&self) -> impl Iterator<Item = Module> {
+        self.adapted.iter().copied()
+    }
+
     pub(crate) fn trains(&self, module: Module) -> bool {
         self.trained.contains(&module)
     }

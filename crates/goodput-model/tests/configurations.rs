@@ -76,6 +76,15 @@ fn another_kind_of_model_lists_the_kinds_that_are_supported() {
     }
 }
 
+/// Files that lie beside the one that is wanted.
+#[test]
+fn a_neighbour_of_the_configuration_says_which_to_take() {
+    let adapter = json!({"peft_type": "LORA", "base_model_name_or_path": "llama", "r": 8});
+    assert!(refused(&adapter).to_string().contains("base model"));
+    let whole = json!({"model_type": "gemma9", "text_config": llama(), "vision_config": {}});
+    assert!(refused(&whole).to_string().contains("`text_config` can be counted alone"));
+}
+
 #[test]
 fn an_unknown_decoder_is_read_only_if_every_field_is_understood() {
     let unknown = with(llama(), &[("model_type", json!("newllama")), ("rope_theta", json!(1e6))]);
@@ -166,6 +175,17 @@ fn a_multimodal_configuration_has_text_and_tower() {
     let (old, new) = (read(&old), read(&new));
     assert_eq!(old, new);
     assert!(old.text.is_some() && old.vision.is_some());
+    // A tower whose tokens are not as wide as the text model's cannot be joined to it.
+    let narrow = with(llama(), &[("model_type", json!("qwen2_5_vl")), ("vision_config", narrow_tower())]);
+    let error = refused(&narrow).to_string();
+    assert!(error.contains("`vision.merger.outputs` is 99"), "{error}");
+}
+
+fn narrow_tower() -> Value {
+    json!({
+        "depth": 2, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16, "out_hidden_size": 99,
+        "window_size": 112, "fullatt_block_indexes": [1],
+    })
 }
 
 /// Configurations of every kind, for fields to be replaced in.

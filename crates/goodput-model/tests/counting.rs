@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use goodput_model::architecture::known_architectures;
 use goodput_model::flops::Component;
 use goodput_model::{
     Architecture, Batch, BatchError, FlopCounter, Flops, Grid, Mask, Module, Recompute, Training,
@@ -236,4 +237,24 @@ vision:
         "tiny-vl",
     )
     .unwrap()
+}
+
+/// No rank makes a count overflow, and no target is passed over.
+#[test]
+fn adapters_that_cannot_be_are_refused() {
+    let batch = Batch::documents(&[1 << 47]).unwrap();
+    for model in known_architectures().unwrap() {
+        for module in Module::ALL {
+            for rank in [1, 1 << 20, (1 << 20) + 1, u64::MAX] {
+                let training = Training::lora(rank, &[module]);
+                let Ok(counter) = FlopCounter::new(model, &training) else { continue };
+                assert!(rank <= 1 << 20, "{} {rank}", model.name);
+                assert!(model.parameters_under(&training).unwrap().adapters > 0, "{} {module:?}", model.name);
+                let _ = counter.count(&batch, Recompute::Full);
+            }
+        }
+        // The usual targets are taken as far as a model has them.
+        let usual = Training::lora(16, &Module::BLOCK_PROJECTIONS);
+        assert!(FlopCounter::new(model, &usual).is_ok() || model.text.is_none(), "{}", model.name);
+    }
 }

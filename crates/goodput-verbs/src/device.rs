@@ -19,6 +19,18 @@ pub fn catalogue(file: Option<&Path>) -> Result<Cow<'static, Catalogue>, VerbErr
         .map_err(|e| VerbError::new(e.to_string()).help("docs/devices.md lists the fields"))
 }
 
+/// Beyond any device: a figure in FLOP/s.
+const MOST_TFLOPS: f64 = 1e6;
+
+/// A stated peak in TFLOP/s, as FLOP/s.
+pub fn stated_peak(option: &str, tflops: f64) -> Result<f64, VerbError> {
+    if tflops > 0.0 && tflops <= MOST_TFLOPS {
+        return Ok(tflops * 1e12);
+    }
+    let expected = "expected TFLOP/s (1e12 FLOP/s) of one device, above 0 and up to 1000000";
+    Err(VerbError::new(format!("{option} {tflops}: {expected}")))
+}
+
 /// Takes the peak of a known device from the catalogue where nobody states one. A device that only the log names
 /// may be unknown: then the report says that the peak is missing.
 pub fn fill_peak(ideal: &mut TimelineWork, work: &Work) -> Result<(), VerbError> {

@@ -137,6 +137,17 @@ impl FlopsRequest {
             batch = batch.with_sources(&self.sources)?;
         }
         let batch = batch.with_images(&self.images)?;
+        let merger = architecture.vision.as_ref().and_then(|tower| tower.merger);
+        if let (Some(merger), Some(_)) = (merger, &architecture.text) {
+            let merged = batch.patches() / merger.side.pow(2);
+            if merged > batch.tokens() {
+                let (name, tokens) = (&architecture.name, batch.tokens());
+                let error = VerbError::new(format!(
+                    "`images` become {merged} tokens of {name}, but the documents hold {tokens}"
+                ));
+                return Err(error.help("a document's tokens are its text and its images; give their lengths"));
+            }
+        }
         if batch.is_empty() {
             let error = VerbError::new(format!("{}: nothing to count", architecture.name));
             return Err(error.help(

@@ -19,11 +19,22 @@ pub fn architecture(model: &str) -> Result<Architecture, VerbError> {
         return Ok(Architecture::known(model)?);
     }
     let text = std::fs::read_to_string(path).map_err(|error| VerbError::io(path, &error))?;
+    // Editors on Windows write a byte order mark.
+    let text = text.trim_start_matches('\u{feff}');
     // A configuration of Hugging Face is JSON, our own form YAML.
     Ok(match text.trim_start().starts_with('{') {
-        true => Architecture::from_hugging_face(&text, model)?,
-        false => Architecture::from_yaml(&text, model)?,
+        true => Architecture::from_hugging_face(text, model)?,
+        false => Architecture::from_yaml(text, model)?,
     })
+}
+
+/// What a count by tokens leaves out.
+pub fn text_alone(architecture: &Architecture) -> Option<String> {
+    let name = &architecture.name;
+    let warning = || {
+        format!("Tokens of the text model alone are counted: the images that {name} reads are in no figure.")
+    };
+    architecture.vision.is_some().then(warning)
 }
 
 impl From<ArchitectureError> for VerbError {

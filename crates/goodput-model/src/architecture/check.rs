@@ -1,11 +1,13 @@
 //! Sizes that a model can have, so that every product of them is exact.
 
+use std::collections::BTreeSet;
+
 use super::{
     Architecture, ArchitectureError, Attention, Blocks, DiffusionTransformer, FeedForward, LatentAttention,
     Mixer, TextModel, VisionTower,
 };
 use crate::operations::{Operations, Unit};
-use crate::training::Training;
+use crate::training::{Module, Training};
 
 /// Channels, heads, layers, experts.
 const LARGEST_SIZE: u64 = 1 << 20;
@@ -42,7 +44,22 @@ impl Architecture {
                 expected: "at least one of them",
             });
         }
-        check.products(self)
+        let merged = self.vision.as_ref().and_then(|tower| tower.merger).map(|merger| merger.outputs);
+        if let (Some(text), Some(outputs)) = (&self.text, merged)
+            && outputs != text.width
+        {
+            let expected = format!("the width of the text model ({})", text.width);
+            return Err(check.invalid("vision.merger.outputs".to_owned(), outputs, expected));
+        }
+        check.products(self, &Training::full())
+    }
+
+    /// That too, and that every adapter stands beside a matrix and leaves all counts exact.
+    pub(crate) fn check_under(&self, training: &Training) -> Result<(), ArchitectureError> {
+        self.check()?;
+        let check = Check { name: &self.name };
+        check.adapters(self, training)?;
+        check.products(self, training)
     }
 }
 
@@ -244,9 +261,31 @@ impl Check<'_> {
         }
     }
 
-    fn products(&self, architecture: &Architecture) -> Checked {
-        let training = Training::full();
-        let operations = Operations::of(architecture, &training);
+    /// An adapter beside no matrix would be counted as nothing.
+    fn adapters(&self, architecture: &Architecture, training: &Training) -> Checked {
+        let adapted: BTreeSet<Module> = training.adapted().collect();
+        if adapted.is_empty() {
+            return Ok(());
+        }
+        self.sizes("adapter", &[("rank", training.rank())])?;
+        let has = Operations::of(architecture, &Training::none()).matrices;
+        // Of the usual seven a model may lack some: an ungated network has no gate.
+        let usual = BTreeSet::from(Module::BLOCK_PROJECTIONS);
+        if adapted == usual && !has.is_disjoint(&usual) {
+            return Ok(());
+        }
+        let Some(module) = adapted.difference(&has).next() else { return Ok(()) };
+        let names: Vec<&str> = has.iter().map(|module| module.name()).collect();
+        Err(ArchitectureError::Invalid {
+            name: self.name.to_owned(),
+            field: "adapter.targets".to_owned(),
+            value: module.name().to_owned(),
+            expected: format!("a module with a matrix in this model: {}", names.join(", ")),
+        })
+    }
+
+    fn products(&self, architecture: &Architecture, training: &Training) -> Checked {
+        let operations = Operations::of(architecture, training);
         let sum = |is_pair: bool| {
             let terms = operations.terms.iter().filter(|term| is_pairs(term.unit) == is_pair);
             terms.map(|term| term.forward).sum::<u128>()

@@ -192,7 +192,7 @@ impl Audit {
 pub fn audit(run: &Run, claims: &Claims, tolerance: f64) -> Result<Audit, AuditError> {
     claims.check()?;
     if !(tolerance > 0.0 && tolerance < 0.5) {
-        return Err(AuditError::Number { name: "tolerance", value: tolerance });
+        return Err(AuditError::Share { name: "tolerance", value: tolerance, range: "between 0 and 0.5" });
     }
     let search = Search::new(run, tolerance)?;
     let devices = run.devices() as f64;

@@ -41,6 +41,22 @@ pub enum AuditError {
         /// As given.
         value: f64,
     },
+    /// A share that is none.
+    #[error("{name} is {value}: expected a fraction {range}")]
+    Share {
+        /// What it is.
+        name: &'static str,
+        /// As given.
+        value: f64,
+        /// What it may be.
+        range: &'static str,
+    },
+    /// A model that reads no tokens.
+    #[error("{model} has no text model: its FLOPs do not follow from the tokens that a log prints")]
+    NoTokens {
+        /// The model.
+        model: String,
+    },
     /// Parallel sizes that the devices do not hold.
     #[error("tp {tp} x cp {cp} x pp {pp} does not divide {devices} devices")]
     Layout {
@@ -67,9 +83,12 @@ impl Run {
     /// Sequences of one document each, data-parallel over `devices`.
     ///
     /// # Errors
-    /// [`AuditError`] for a length or a number of devices of zero, or a model that cannot be counted.
+    /// [`AuditError`] for a model that reads no tokens, a length or a number of devices of zero, or a model that cannot be counted.
     pub fn new(architecture: Architecture, sequence_length: u64, devices: u64) -> Result<Self, AuditError> {
         architecture.check()?;
+        if architecture.text.is_none() && architecture.diffusion.is_none() {
+            return Err(AuditError::NoTokens { model: architecture.name });
+        }
         for (name, value) in [("the sequence length", sequence_length), ("the number of devices", devices)] {
             if value == 0 {
                 return Err(AuditError::Number { name, value: 0.0 });
@@ -131,10 +150,11 @@ impl Run {
     /// Tokens that are no padding, over all that were executed.
     ///
     /// # Errors
-    /// [`AuditError::Number`] for a share that is not in (0, 1].
+    /// [`AuditError::Share`] for a share that is not in (0, 1].
     pub fn set_real_share(&mut self, share: f64) -> Result<(), AuditError> {
         if !(share > 0.0 && share <= 1.0) {
-            return Err(AuditError::Number { name: "the share of real tokens (0 to 1)", value: share });
+            let name = "the share of real tokens";
+            return Err(AuditError::Share { name, value: share, range: "above 0 and up to 1" });
         }
         self.real_share = Some(share);
         Ok(())

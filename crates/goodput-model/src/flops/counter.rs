@@ -33,9 +33,9 @@ impl FlopCounter {
     /// Walks the architecture.
     ///
     /// # Errors
-    /// [`ArchitectureError`] names a size that cannot be.
+    /// [`ArchitectureError`] names a size that cannot be, or an adapter that has no matrix to stand beside.
     pub fn new(architecture: &Architecture, training: &Training) -> Result<Self, ArchitectureError> {
-        architecture.check()?;
+        architecture.check_under(training)?;
         let mut terms = Operations::of(architecture, training).terms;
         terms.sort_by_key(|term| Component::ALL.iter().position(|component| *component == term.component));
         let mut units: Vec<Unit> = terms.iter().map(|term| term.unit).collect();

@@ -11,6 +11,8 @@ mod text;
 mod unit;
 mod vision;
 
+use std::collections::BTreeSet;
+
 use crate::flops::Component;
 use crate::parameters::Parameters;
 use crate::training::{Module, Training};
@@ -102,6 +104,8 @@ pub(crate) type NeedsGradient = bool;
 pub(crate) struct Operations<'a> {
     pub terms: Vec<Term>,
     pub parameters: Parameters,
+    /// Modules with a matrix, which an adapter can stand beside.
+    pub matrices: BTreeSet<Module>,
     training: &'a Training,
 }
 
@@ -123,7 +127,7 @@ impl<'a> Operations<'a> {
     }
 
     fn new(training: &'a Training) -> Self {
-        Self { terms: Vec::new(), parameters: Parameters::default(), training }
+        Self { terms: Vec::new(), parameters: Parameters::default(), matrices: BTreeSet::new(), training }
     }
 
     fn term(&mut self, component: Component, unit: Unit) -> &mut Term {
@@ -137,6 +141,7 @@ impl<'a> Operations<'a> {
 
     /// A matrix product; says whether its output needs a gradient.
     fn linear(&mut self, input: NeedsGradient, linear: Linear) -> NeedsGradient {
+        self.matrices.insert(linear.module);
         let weights = linear.inputs * linear.outputs;
         let trained = self.training.trains(linear.module);
         let bias = if linear.bias { linear.outputs } else { 0 };
@@ -240,6 +245,7 @@ impl<'a> Operations<'a> {
 
     fn absorb(&mut self, other: &Self, times: u64) {
         self.parameters.add(&other.parameters, times.into());
+        self.matrices.extend(&other.matrices);
         for term in &other.terms {
             self.term(term.component, term.unit).add(term, times.into());
         }

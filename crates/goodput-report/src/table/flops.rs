@@ -72,6 +72,9 @@ pub(crate) fn conventions(view: &FlopsView) -> Table {
     let silent: Vec<&str> =
         view.conventions.iter().filter(|c| c.flops_per_token.is_none()).map(|c| c.name).collect();
     let mut notes = vec!["An MFU quoted in a convention is too high by its factor over exact.".to_owned()];
+    if view.batch.patches > 0 {
+        notes.push("Conventions count the text model alone, no images.".to_owned());
+    }
     if !silent.is_empty() {
         notes.push(format!("Not defined for this model (--format json says why): {}.", silent.join(", ")));
     }

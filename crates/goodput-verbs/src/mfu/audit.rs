@@ -94,7 +94,7 @@ pub fn audit_mfu(request: &AuditRequest, inputs: &mut Inputs) -> Result<Answer<M
         VerbError::new(format!("{label}: no line prints the speed of the step that --step names"))
             .help("leave --step out to audit the median line")
     })?;
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = model::text_alone(&architecture).into_iter().collect();
     let known = Known::new(request, &log.run, line)?;
     let mut run = Run::new(architecture, known.sequence_length, known.devices).map_err(refused)?;
     run.set_layout(known.tensor_parallel, known.context_parallel, known.pipeline_parallel)
@@ -226,7 +226,7 @@ fn set_peak(
         warnings.push(format!("The dtype of the arithmetic on {name} is not stated: give it with --dtype."));
     }
     if let Some(tflops) = request.peak_tflops {
-        run.set_peak(tflops * 1e12).map_err(refused)?;
+        run.set_peak(device::stated_peak("--peak-tflops", tflops)?).map_err(refused)?;
     }
     Ok((shown, dtype.map(Dtype::name)))
 }

@@ -69,13 +69,15 @@ pub fn convert_mfu(request: &ConversionRequest) -> Result<ConversionView, VerbEr
     let (to, to_peak) = side(to, request.peak_to.as_ref(), request.scope_to.as_ref(), "--peak-to")?;
     let converted = convert(request.mfu, &from, &to, &architecture, request.sequence_length)
         .map_err(|e| refusal(&e, request, &architecture))?;
-    Ok(ConversionView::new(
+    let mut view = ConversionView::new(
         &architecture.name,
         request.sequence_length,
         &converted,
         (&from, from_peak),
         (&to, to_peak),
-    ))
+    );
+    view.warnings.extend(model::text_alone(&architecture));
+    Ok(view)
 }
 
 fn refusal(error: &ConversionError, request: &ConversionRequest, architecture: &Architecture) -> VerbError {
@@ -107,10 +109,7 @@ fn peak_of(catalogue: &Catalogue, device: &str, dtype: &str) -> Result<NamedPeak
 /// TFLOP/s, or `DEVICE:DTYPE`.
 fn stated_peak(catalogue: &Catalogue, text: &str, option: &str) -> Result<NamedPeak, VerbError> {
     if let Ok(tflops) = text.parse::<f64>() {
-        return match tflops {
-            tflops if tflops.is_finite() && tflops > 0.0 => Ok((tflops * 1e12, "stated".to_owned())),
-            _ => Err(VerbError::new(format!("{option} {text}: expected TFLOP/s above zero"))),
-        };
+        return Ok((device::stated_peak(option, tflops)?, "stated".to_owned()));
     }
     let (device, dtype) = text.rsplit_once(':').ok_or_else(|| {
         VerbError::new(format!("{option} {text}: expected TFLOP/s, or DEVICE:DTYPE as \"H100 SXM5:bf16\""))

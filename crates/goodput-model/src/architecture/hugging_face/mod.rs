@@ -65,7 +65,14 @@ fn read(config: &Config) -> Read {
         Some(model_type) => model_type,
         None => diffusion::class(config)?.ok_or_else(|| ArchitectureError::OtherKind {
             name: config.name().to_owned(),
-            found: "field `model_type` is missing".to_owned(),
+            found: match config.has("peft_type") {
+                true => {
+                    "field `peft_type` says that these are adapters; give the configuration of their base \
+                         model (`base_model_name_or_path`), and the rank with --lora"
+                        .to_owned()
+                }
+                false => "field `model_type` is missing".to_owned(),
+            },
             supported: supported(),
         })?,
     };
@@ -85,9 +92,17 @@ fn unknown(config: &Config, model_type: &str) -> Read {
     if let Some(missing) = plain.into_iter().find(|field| !config.has(field)) {
         return Err(ArchitectureError::OtherKind {
             name: config.name().to_owned(),
-            found: format!(
-                "model type `{model_type}` is not known, and it is no plain decoder: no `{missing}`"
-            ),
+            found: match config.has("text_config") {
+                true => format!(
+                    "model type `{model_type}` is not known; its `text_config` can be counted alone from a file \
+                     of its own"
+                ),
+                false => {
+                    format!(
+                        "model type `{model_type}` is not known, and it is no plain decoder: no `{missing}`"
+                    )
+                }
+            },
             supported: supported(),
         });
     }
