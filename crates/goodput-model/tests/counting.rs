@@ -253,8 +253,9 @@ fn adapters_that_cannot_be_are_refused() {
                 let _ = counter.count(&batch, Recompute::Full);
             }
         }
-        // The usual targets are taken as far as a model has them.
+        // The usual targets are taken as far as a model has them; these have none.
         let usual = Training::lora(16, &Module::BLOCK_PROJECTIONS);
-        assert!(FlopCounter::new(model, &usual).is_ok() || model.text.is_none(), "{}", model.name);
+        let none = model.text.is_none() || model.name == "mamba2-2.7b";
+        assert_eq!(FlopCounter::new(model, &usual).is_err(), none, "{}", model.name);
     }
 }

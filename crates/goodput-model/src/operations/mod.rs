@@ -71,6 +71,8 @@ pub(crate) struct Linear {
     outputs: u128,
     bias: bool,
     held: u128,
+    /// Adapters held, one a matrix unless the matrix is shared.
+    adapters: u128,
     used: u128,
     routed: bool,
 }
@@ -78,7 +80,18 @@ pub(crate) struct Linear {
 impl Linear {
     pub fn new(component: Component, module: Module, unit: Unit, inputs: u64, outputs: u64) -> Self {
         let (inputs, outputs) = (u128::from(inputs), u128::from(outputs));
-        Self { component, module, unit, inputs, outputs, bias: false, held: 1, used: 1, routed: false }
+        Self {
+            component,
+            module,
+            unit,
+            inputs,
+            outputs,
+            bias: false,
+            held: 1,
+            adapters: 1,
+            used: 1,
+            routed: false,
+        }
     }
 
     pub const fn bias(self, bias: bool) -> Self {
@@ -87,11 +100,16 @@ impl Linear {
 
     /// `held` matrices, of which each unit passes `used`.
     pub fn routed(self, held: u64, used: u64) -> Self {
-        Self { held: held.into(), used: used.into(), routed: true, ..self }
+        Self { held: held.into(), adapters: held.into(), used: used.into(), routed: true, ..self }
     }
 
-    /// The matrix is another module's.
+    /// The matrix is another product's, and so is its adapter.
     pub const fn shared(self) -> Self {
+        Self { held: 0, adapters: 0, ..self }
+    }
+
+    /// The matrix is the token embedding, whose look-up takes no adapter: one here is this product's own.
+    pub const fn tied(self) -> Self {
         Self { held: 0, ..self }
     }
 }
@@ -167,8 +185,8 @@ impl<'a> Operations<'a> {
     fn adapter(&mut self, input: NeedsGradient, linear: &Linear, rank: u128) {
         let (down, up) = (2 * linear.inputs * rank * linear.used, 2 * rank * linear.outputs * linear.used);
         let weights = rank * (linear.inputs + linear.outputs);
-        self.parameters.adapters += weights * linear.held;
-        self.parameters.trainable += weights * linear.held;
+        self.parameters.adapters += weights * linear.adapters;
+        self.parameters.trainable += weights * linear.adapters;
         let term = self.term(Component::Lora, linear.unit);
         term.forward += down + up;
         term.input_gradient += up + if input { down } else { 0 };

@@ -28,7 +28,7 @@ impl Operations<'_> {
         };
         let decoded = self.stack(text, &text.decoder, DOCUMENT, embedded, encoded);
         let decoded = self.final_norm(text, decoded);
-        self.head(text, decoded, text.tied);
+        self.head(text, decoded, if text.tied { Linear::tied } else { |own| own });
         self.multi_token_prediction(text, decoded);
     }
 
@@ -89,7 +89,7 @@ impl Operations<'_> {
         if text.final_norm { self.vectors(input, text.norm.parameters(text.width)) } else { input }
     }
 
-    fn head(&mut self, text: &TextModel, input: NeedsGradient, shared: bool) {
+    fn head(&mut self, text: &TextModel, input: NeedsGradient, held: fn(Linear) -> Linear) {
         let linear =
             |outputs| Linear::new(Component::Logits, Module::Head, Unit::Tokens, text.width, outputs);
         let mut hidden = input;
@@ -100,8 +100,7 @@ impl Operations<'_> {
         if text.head.bias {
             self.vectors(hidden, text.vocabulary.into());
         }
-        let logits = linear(text.vocabulary);
-        self.linear(hidden, if shared { logits.shared() } else { logits });
+        self.linear(hidden, held(linear(text.vocabulary)));
     }
 
     fn multi_token_prediction(&mut self, text: &TextModel, decoded: NeedsGradient) {
@@ -113,7 +112,7 @@ impl Operations<'_> {
             let hidden = module.linear(hidden, join);
             let hidden = module.block(text, last, DOCUMENT, hidden, false);
             let hidden = module.final_norm(text, hidden);
-            module.head(text, hidden, true);
+            module.head(text, hidden, Linear::shared);
             for term in &mut module.terms {
                 term.component = component;
             }
