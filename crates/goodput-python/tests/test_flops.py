@@ -11,7 +11,7 @@ EXACT = 421_651_971_833_856
 
 
 def test_flops_are_exact():
-    report = flops("llama3.1-8b", sequence=8192)
+    report = flops("llama3.1-8b", sequence_length=8192)
     assert (report.useful, report.padding, report.recompute, report.executed) == (EXACT, 0, 0, EXACT)
     assert sum(component.useful for component in report.components) == EXACT
     assert (report.tokens, report.parameters) == (8192, 8_030_261_248)
@@ -47,7 +47,7 @@ def test_the_loops_counter_counts_the_same():
     ("call", "why"),
     [
         (lambda: flops("llama-9000"), "llama-9000"),
-        (lambda: flops("llama3.1-8b", documents=[10], sequence=10), "not both"),
+        (lambda: flops("llama3.1-8b", documents=[10], sequence_length=10), "not both"),
         (lambda: flops("llama3.1-8b", documents=[10], row=11), "pad_to="),
         (lambda: flops("llama3.1-8b", freeze=["nothing"]), "expected some of"),
         (lambda: flops("llama3.1-8b", recompute="half"), "expected one of none"),

@@ -366,7 +366,7 @@ class FlopsReport(_Answer):
         head = [("useful", f"{self.useful:,}"), ("padding", f"{self.padding:,}"), ("recompute", f"{self.recompute:,}")]
         rows = [(c.component, f"{c.useful:,}", _percent(c.share)) for c in self.components]
         conventions = [
-            (c.name, "" if c.flops_per_token is None else f"{c.flops_per_token:.6g}", _ratio(c.ratio_to_exact))
+            (c.name, "" if c.flops_per_token is None else f"{c.flops_per_token:,.0f}", _ratio(c.ratio_to_exact))
             for c in self.conventions
         ]
         return (
@@ -430,7 +430,7 @@ class MfuConversion(_Answer):
         )
 
     def _repr_html_(self) -> str:
-        rows = [(f.factor, f"{f.from_:.6g}", f"{f.to:.6g}", f"{f.ratio:.4f}") for f in self.factors]
+        rows = [(f.factor, _figure(f.from_), _figure(f.to), f"{f.ratio:.4f}") for f in self.factors]
         sides = [
             (side, _percent(quoted.mfu), quoted.convention, quoted.tokens)
             for side, quoted in (("from", self.from_), ("to", self.to))
@@ -493,10 +493,15 @@ class MfuAudit(_Answer):
 
     def _repr_html_(self) -> str:
         rows = [
-            (f.figure, f"{f.printed:.6g}", "" if f.right is None else f"{f.right:.6g}", f.verdict, ", ".join(f.faults))
+            (f.figure, _figure(f.printed), "" if f.right is None else _figure(f.right), f.verdict, ", ".join(f.faults))
             for f in self.figures
         ]
         return _html_table(("figure", "printed", "right", "verdict", "faults"), rows) + _html_list(self.warnings)
+
+
+def _figure(value: float) -> str:
+    """FLOPs whole, small figures with six digits."""
+    return f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
 
 
 def _percent(share: float | None) -> str:

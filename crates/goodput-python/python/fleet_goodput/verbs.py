@@ -181,7 +181,7 @@ def account(
 def flops(
     model: Path,
     *,
-    sequence: int | None = None,
+    sequence_length: int | None = None,
     sequences: int | None = None,
     documents: Iterable[int] = (),
     row: int | None = None,
@@ -201,7 +201,7 @@ def flops(
     ----------
     model, forward, freeze, lora_rank, lora_targets, prediction_modules, recompute
         As for :class:`fleet_goodput.FlopCounter`.
-    sequence, sequences
+    sequence_length, sequences
         Tokens of a sequence, one document each (4,096), and how many (1).
     documents
         Lengths of documents instead.
@@ -219,14 +219,14 @@ def flops(
 
     Examples
     --------
-    >>> flops("llama3.1-8b", sequence=8192).useful
+    >>> flops("llama3.1-8b", sequence_length=8192).useful
     421651971833856
 
     Source: ``docs/flops.md``.
     """
     documents, sources = list(documents), list(sources)
-    if documents and (sequence is not None or sequences is not None):
-        raise GoodputError("give documents, or sequence and sequences, not both")
+    if documents and (sequence_length is not None or sequences is not None):
+        raise GoodputError("give documents, or sequence_length and sequences, not both")
     training = _training(
         forward=forward,
         freeze=freeze,
@@ -236,7 +236,7 @@ def flops(
         recompute=recompute,
     )
     batch: dict[str, object] = {
-        "sequence": sequence,
+        "sequence": sequence_length,
         "sequences": sequences,
         "documents": documents,
         "row": row,
