@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::terminal::TerminalStyle;
 use crate::view::{AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView};
 use crate::{html, json, openmetrics, terminal};
@@ -72,11 +74,7 @@ impl ConversionView {
     /// # Errors
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        match format {
-            Format::Table => Ok(terminal::conversion(self, style)),
-            Format::Json => Ok(json::render(self)?),
-            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
-        }
+        table_or_json(self, format, || terminal::conversion(self, style))
     }
 }
 
@@ -86,11 +84,7 @@ impl MfuAuditView {
     /// # Errors
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        match format {
-            Format::Table => Ok(terminal::mfu_audit(self, style)),
-            Format::Json => Ok(json::render(self)?),
-            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
-        }
+        table_or_json(self, format, || terminal::mfu_audit(self, style))
     }
 }
 
@@ -100,11 +94,7 @@ impl FlopsView {
     /// # Errors
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        match format {
-            Format::Table => Ok(terminal::flops(self, style)),
-            Format::Json => Ok(json::render(self)?),
-            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
-        }
+        table_or_json(self, format, || terminal::flops(self, style))
     }
 }
 
@@ -114,10 +104,19 @@ impl SelfCheckView {
     /// # Errors
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        match format {
-            Format::Table => Ok(terminal::self_check(self, style)),
-            Format::Json => Ok(json::render(self)?),
-            Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
-        }
+        table_or_json(self, format, || terminal::self_check(self, style))
+    }
+}
+
+/// A report that has neither a page nor metrics.
+fn table_or_json(
+    view: &impl Serialize,
+    format: Format,
+    table: impl FnOnce() -> String,
+) -> Result<String, RenderError> {
+    match format {
+        Format::Table => Ok(table()),
+        Format::Json => Ok(json::render(view)?),
+        Format::Html | Format::OpenMetrics => Err(RenderError::NoSuchFormat),
     }
 }
