@@ -92,7 +92,8 @@ fn an_unknown_decoder_is_read_only_if_every_field_is_understood() {
         let error = refused(&with(unknown.clone(), &[("hidden_act", activation)])).to_string();
         assert!(error.contains(names), "{error}");
     }
-    let plain = with(unknown, &[("hidden_act", json!("silu"))]);
+    let rotary = json!([1, 1, 1, 0]);
+    let plain = with(unknown, &[("hidden_act", json!("silu")), ("no_rope_layers", rotary)]);
     for switch in ["is_encoder_decoder", "add_cross_attention"] {
         assert!(refused(&with(plain.clone(), &[(switch, json!(true))])).to_string().contains(switch));
     }
@@ -163,6 +164,19 @@ text:
 }
 
 /// Fields of both halves of a multimodal configuration, in the older and the newer layout.
+/// The text part as the 27B checkpoint has it: its class fills in the rest.
+#[test]
+fn a_gemma_text_part_leaves_out_what_its_class_takes() {
+    let text = json!({
+        "head_dim": 128, "hidden_size": 5376, "intermediate_size": 21504, "model_type": "gemma3_text",
+        "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16,
+        "query_pre_attn_scalar": 168, "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+        "sliding_window": 1024,
+    });
+    let read = Architecture::from_hugging_face(&text.to_string(), "config.json").unwrap();
+    assert_eq!(read.parameters().unwrap().total, 27_009_346_304);
+}
+
 #[test]
 fn a_multimodal_configuration_has_text_and_tower() {
     let vision = json!({

@@ -1,6 +1,6 @@
 //! Fields of a configuration, read by name and remembered.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
@@ -17,11 +17,18 @@ pub(super) struct Config<'a> {
     path: String,
     fields: &'a Map<String, Value>,
     read: RefCell<BTreeSet<String>>,
+    /// Numbers that the class takes where the file has none.
+    defaults: Cell<&'static [(&'static str, u64)]>,
 }
 
 impl<'a> Config<'a> {
     pub fn new(name: &'a str, fields: &'a Map<String, Value>) -> Self {
-        Self { name, path: String::new(), fields, read: RefCell::default() }
+        Self { name, path: String::new(), fields, read: RefCell::default(), defaults: Cell::default() }
+    }
+
+    /// Says what the class takes for numbers that the file leaves out.
+    pub fn default_to(&self, numbers: &'static [(&'static str, u64)]) {
+        self.defaults.set(numbers);
     }
 
     pub const fn name(&self) -> &str {
@@ -34,7 +41,13 @@ impl<'a> Config<'a> {
             None => Ok(None),
             Some(Value::Object(fields)) => {
                 let path = format!("{}{field}.", self.path);
-                Ok(Some(Config { name: self.name, path, fields, read: RefCell::default() }))
+                Ok(Some(Config {
+                    name: self.name,
+                    path,
+                    fields,
+                    read: RefCell::default(),
+                    defaults: Cell::default(),
+                }))
             }
             Some(other) => Err(self.invalid(field, other, "an object")),
         }
@@ -59,7 +72,10 @@ impl<'a> Config<'a> {
     }
 
     pub fn number(&self, field: &str) -> Result<Option<u64>, ArchitectureError> {
-        let Some(value) = self.value(field) else { return Ok(None) };
+        let Some(value) = self.value(field) else {
+            let default = self.defaults.get().iter().find(|(name, _)| *name == field);
+            return Ok(default.map(|(_, number)| *number));
+        };
         let number = value.as_u64().or_else(|| whole(value)).filter(|number| *number <= LARGEST);
         number.map(Some).ok_or_else(|| self.invalid(field, value, &format!("a whole number up to {LARGEST}")))
     }

@@ -70,6 +70,10 @@ const LLAMA: Family = Family {
     mlp_bias: true,
 };
 
+/// What `Gemma3TextConfig` takes: the published text parts leave these out where they agree.
+const GEMMA3: &[(&str, u64)] =
+    &[("vocab_size", 262_208), ("num_attention_heads", 8), ("num_key_value_heads", 4), ("head_dim", 256)];
+
 fn family(config: &Config, model_type: &str) -> Result<Family, ArchitectureError> {
     let plain = Family { mlp_bias: false, ..LLAMA };
     Ok(match model_type {
@@ -99,6 +103,9 @@ pub(super) fn read(config: &Config) -> Read {
 
 /// The text part of another model, which is of this type whatever its own field says.
 pub(super) fn read_as(config: &Config, model_type: &str) -> Read {
+    if model_type == "gemma3_text" {
+        config.default_to(GEMMA3);
+    }
     let family = family(config, model_type)?;
     decoder(config, model_type, family)
 }

@@ -53,6 +53,8 @@ const NAMES: &[&str] = &[
     "partial_rotary_factor",
     "rope_local_base_freq",
     "rope_interleave",
+    "no_rope_layers",
+    "no_rope_layer_interval",
     "attention_dropout",
     "hidden_dropout",
     "embd_pdrop",
