@@ -1,5 +1,4 @@
-//! How the accounting grows. Measured with
-//! `cargo test --release -p goodput-core --test runtime_scale -- --ignored --nocapture --test-threads 1`.
+//! How the accounting grows; `bench/run.sh` measures how fast it is.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_wrap, missing_docs)]
 
@@ -52,40 +51,11 @@ fn clock(started: Instant) -> Duration {
     on_cpu.unwrap_or_else(|| started.elapsed())
 }
 
-fn peak_memory() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status.lines().find(|l| l.starts_with("VmHWM")).unwrap_or_default().to_owned()
-}
-
 fn timed(timeline: &Timeline) -> Duration {
     let started = Instant::now();
     let before = clock(started);
-    let job =
-        account(timeline, &Allocation::FromLog { devices: Some(1024) }, &RuntimeOptions::default()).unwrap();
-    let took = clock(started) - before;
-    println!(
-        "{:>8} steps, {:>6} events: {took:?}, {} segments, retained {:.4} of held, {}",
-        timeline.steps.len(),
-        timeline.events.len(),
-        job.lanes[0].len(),
-        job.retained.share_of(job.held).unwrap(),
-        peak_memory(),
-    );
-    took
-}
-
-#[test]
-#[ignore = "a measurement"]
-fn a_million_steps() {
-    let timeline = job(1_000_000, 10, 50, 10_000);
-    println!("input: {}", peak_memory());
-    for _ in 0..3 {
-        timed(&timeline);
-    }
-    timed(&job(1_000_000, 10_000, 50, 10_000));
-    timed(&job(1_000_000, 100_000, 5, 500_000));
-    // Each rollback goes back to the very beginning.
-    timed(&job(1_000_000, 1_000, 1_000_000, 0));
+    account(timeline, &Allocation::FromLog { devices: Some(1024) }, &RuntimeOptions::default()).unwrap();
+    clock(started) - before
 }
 
 /// Twice the input takes about twice the time, however many faults and events there are.
