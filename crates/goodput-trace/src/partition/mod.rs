@@ -1,0 +1,7 @@
+//! Every nanosecond of a rank's window, charged once.
+//!
+//! The first that matches: a compute kernel, communication, a copy or fill, idle (step-traces reference, section 7).
+
+mod charge;
+
+pub use charge::{Charge, HostCause, Slice, Split, Splits, WaitKind};
