@@ -1,7 +1,9 @@
 //! Program goodput: retained step time against a named ideal.
 
+mod terms;
 mod utilization;
 
+pub use terms::{NoTerms, StepTerms};
 pub use utilization::{
     AboveOne, Ideal, Mbu, Mfu, MixedIdeals, NoUtilization, NodeBaseline, ProgramTime, ScalingEfficiency,
 };
