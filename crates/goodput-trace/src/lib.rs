@@ -2,7 +2,12 @@
 //!
 //! A reader of one foreign format fills a [`trace::RankTrace`]; everything else knows traces and nothing of files.
 
+pub mod chrome;
 pub mod class;
+pub mod nsight;
 pub mod partition;
+pub mod read;
 pub mod reading;
+pub mod rocprof;
 pub mod trace;
+pub mod xplane;
