@@ -4,6 +4,7 @@
 
 pub mod chrome;
 pub mod class;
+pub mod diagnosis;
 pub mod nsight;
 pub mod partition;
 pub mod read;

@@ -82,6 +82,11 @@ impl Class {
         }
     }
 
+    /// Whether it multiplies matrices, where the arithmetic of a model is. The rest sits on the bandwidth slope.
+    pub fn is_matrix_work(self) -> bool {
+        matches!(self, Self::Gemm | Self::Attention | Self::Convolution | Self::MixtureOfExperts)
+    }
+
     /// The class of a kernel by its name alone.
     pub fn of_kernel(name: &str) -> Self {
         let lower = name.to_ascii_lowercase();

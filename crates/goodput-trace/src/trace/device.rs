@@ -96,6 +96,46 @@ pub enum CollectiveKind {
     Unknown,
 }
 
+impl CollectiveKind {
+    /// The word used in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all_reduce",
+            Self::AllGather => "all_gather",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::AllToAll => "all_to_all",
+            Self::Broadcast => "broadcast",
+            Self::Reduce => "reduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::Barrier => "barrier",
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::SendReceive => "send_receive",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The name that a report shows.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+            Self::Broadcast => "broadcast",
+            Self::Reduce => "reduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::Barrier => "barrier",
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::SendReceive => "send and receive",
+            Self::Unknown => "collective of unknown kind",
+        }
+    }
+}
+
 /// What the trace says of a collective.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectiveArgs {
