@@ -1,5 +1,7 @@
 //! What a kernel does, told by its name and by the operator that launched it.
 
+mod collective;
+
 macro_rules! classes {
     ($( $(#[$doc:meta])* $name:ident => $key:literal, $label:literal; )+) => {
         /// The operation of a piece of device work, not the library that wrote it.

@@ -96,4 +96,12 @@ impl RankTrace {
     pub fn collective_of(&self, work: &DeviceWork) -> Option<&CollectiveArgs> {
         self.collectives.get(work.collective? as usize)
     }
+
+    /// Which exchange a communication kernel is: as its arguments say, else as its name says.
+    pub fn collective_kind(&self, work: &DeviceWork) -> CollectiveKind {
+        match self.collective_of(work) {
+            Some(args) if args.kind != CollectiveKind::Unknown => args.kind,
+            _ => CollectiveKind::of_kernel(self.name(work.name)),
+        }
+    }
 }
