@@ -1,0 +1,5 @@
+//! Step time, MFU and memory of a parallel layout, term by term.
+
+mod estimate;
+
+pub use estimate::{Basis, Estimate};
