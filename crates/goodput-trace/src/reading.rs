@@ -108,6 +108,8 @@ causes! {
     NegativeDuration => "negative_duration", "events that end before they start, skipped", true;
     /// A duration that runs into the next event of its stream: clipped.
     OverlongDuration => "overlong_duration", "durations that run into the next event of their stream, clipped", true;
+    /// No kernel, copy or fill in the whole file.
+    NoDeviceWork => "no_device_work", "no device work in the file", false;
     /// An event that never ended (B without E).
     Unfinished => "unfinished", "events without an end, skipped", true;
     /// The file ends in the middle.
@@ -146,6 +148,28 @@ impl FileReading {
                 self.findings.push(Finding { cause, count: 1, removed_ns, first_at: at, example: example() })
             }
         }
+    }
+
+    /// The interval of an event that starts and ends at what the file says, or `None` with the reason counted: a stamp
+    /// that is missing or beyond any clock, an end before the start, and device work without stamp and duration.
+    pub(crate) fn interval(
+        &mut self,
+        start_ns: Option<i64>,
+        end_ns: Option<i64>,
+        is_device: bool,
+        at: u64,
+        example: impl FnOnce() -> String,
+    ) -> Option<(i64, i64)> {
+        let on_a_clock = |stamp: &i64| stamp.unsigned_abs() <= MAX_STAMP_NS;
+        let cause = match (start_ns.filter(on_a_clock), end_ns.filter(on_a_clock)) {
+            (Some(0), Some(0)) if is_device => Cause::LostDeviceEvent,
+            (Some(start), Some(end)) if end < start => Cause::NegativeDuration,
+            (Some(start), Some(end)) => return Some((start, end)),
+            _ => Cause::NoStamp,
+        };
+        self.find(cause, at, example);
+        self.lost_device_events += u64::from(is_device);
+        None
     }
 
     /// Whether something that the answer needs was lost.
@@ -208,6 +232,9 @@ pub enum ReadError {
         other: PathBuf,
     },
 }
+
+/// The farthest stamp from its zero, 73 years either way of 1970 or of a boot, so that sums and differences stay in 64 bits.
+const MAX_STAMP_NS: u64 = 1 << 61;
 
 /// What one file holds.
 #[derive(Debug)]

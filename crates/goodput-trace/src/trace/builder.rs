@@ -5,6 +5,7 @@ use std::path::Path;
 use goodput_core::records::{Symbol, Symbols};
 use rustc_hash::FxHashMap;
 
+use super::nesting::innermost;
 use super::{
     CollectiveArgs, DeviceAnnotation, DeviceInfo, DeviceWork, Epoch, HostRange, Identity, Launch,
     MemorySample, Operator, RankTrace, Stream, StreamWait, Thread,
@@ -32,6 +33,9 @@ pub struct TraceBuilder {
     pub annotations: Vec<DeviceAnnotation>,
     /// Waits.
     pub waits: Vec<StreamWait>,
+    /// Whether work that names no operator belongs to the innermost one around its launch. For formats whose
+    /// operators carry no id.
+    pub operators_by_nesting: bool,
     collectives: Vec<CollectiveArgs>,
     work: Vec<(DeviceWork, Option<LinkKey>, Option<LinkKey>)>,
     launches: Vec<(Launch, LinkKey)>,
@@ -107,12 +111,17 @@ impl TraceBuilder {
                 *last = Some(as_index(index));
             }
         }
+        let launches: Vec<Launch> = self.launches.into_iter().map(|(launch, _)| launch).collect();
+        let operators: Vec<Operator> = self.operators.into_iter().map(|(operator, _)| operator).collect();
+        let around = if self.operators_by_nesting { innermost(&launches, &operators) } else { Vec::new() };
         let work = self
             .work
             .into_iter()
             .map(|(mut work, launch, operator)| {
                 work.launch = launch.and_then(|key| used_launches.get(&key).copied().flatten());
-                work.operator = operator.and_then(|key| used_operators.get(&key).copied().flatten());
+                work.operator = operator
+                    .and_then(|key| used_operators.get(&key).copied().flatten())
+                    .or_else(|| around.get(work.launch? as usize).copied().flatten());
                 work
             })
             .collect();
@@ -130,8 +139,8 @@ impl TraceBuilder {
             work,
             streams: self.streams,
             collectives: self.collectives,
-            launches: self.launches.into_iter().map(|(launch, _)| launch).collect(),
-            operators: self.operators.into_iter().map(|(operator, _)| operator).collect(),
+            launches,
+            operators,
             ranges: self.ranges,
             threads: self.threads,
             annotations: self.annotations,

@@ -3,7 +3,9 @@
 mod builder;
 mod device;
 mod host;
+mod host_kind;
 mod identity;
+mod nesting;
 
 pub use builder::{LinkKey, TraceBuilder};
 pub use device::{
@@ -11,6 +13,7 @@ pub use device::{
     StreamWait, WorkKind,
 };
 pub use host::{HostKind, HostRange, Launch, Operator, Thread};
+pub(crate) use host_kind::unversioned;
 pub use identity::{Identity, ProcessGroup, RankEvidence};
 
 use std::path::PathBuf;

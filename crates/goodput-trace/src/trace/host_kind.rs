@@ -1,0 +1,145 @@
+//! What a host range or a runtime call does, told by its name. The names are the frameworks' and the runtimes' own.
+
+use super::HostKind;
+
+impl HostKind {
+    /// The kind of a range that a framework or a user named (`ProfilerStep#3`, an NVTX or roctx range).
+    pub fn of_range(name: &str) -> Self {
+        if let Some(number) = name.strip_prefix("ProfilerStep#") {
+            return Self::Step(number.parse().ok());
+        }
+        // PyTorch's data loader: `enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__`.
+        if name.starts_with("enumerate(DataLoader)#") || name.starts_with("enumerate(DataPipe)#") {
+            return Self::DataLoader;
+        }
+        if name.starts_with("Optimizer.step#") {
+            return Self::Optimizer;
+        }
+        if name.starts_with("autograd::engine::evaluate_function") {
+            return Self::Backward;
+        }
+        match iteration(name) {
+            Some(number) => Self::Iteration(number),
+            None => Self::Annotation,
+        }
+    }
+
+    /// The kind of a call of the CUDA or HIP runtime or driver that the partition asks for.
+    pub fn of_call(name: &str) -> Option<Self> {
+        let name = unversioned(name);
+        let call = ["cuda", "hip", "cu"].iter().find_map(|prefix| name.strip_prefix(prefix))?;
+        let is_sync = matches!(
+            call,
+            "StreamSynchronize"
+                | "DeviceSynchronize"
+                | "EventSynchronize"
+                | "CtxSynchronize"
+                | "ThreadSynchronize"
+        );
+        // A copy that is not asynchronous returns when the device has done it.
+        let is_copy = call.starts_with("Memcpy") && !call.contains("Async") && !call.contains("Peer");
+        if is_sync || is_copy {
+            return Some(Self::HostSync);
+        }
+        const ALLOCATIONS: [&str; 9] = [
+            "Malloc",
+            "Free",
+            "HostAlloc",
+            "HostMalloc",
+            "HostFree",
+            "MemAlloc",
+            "MemFree",
+            "ExtMalloc",
+            "HostRegister",
+        ];
+        const VIRTUAL_MEMORY: [&str; 6] =
+            ["MemCreate", "MemMap", "MemUnmap", "MemRelease", "MemAddressReserve", "MemAddressFree"];
+        let allocates = ALLOCATIONS.iter().chain(&VIRTUAL_MEMORY).any(|stem| call.starts_with(stem));
+        allocates.then_some(Self::Allocator)
+    }
+}
+
+/// The name of a call without the version that CUPTI appends: `cudaLaunchKernel_v7000`, `cudaLaunchKernel_ptsz_v7000`.
+pub(crate) fn unversioned(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((call, version)) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => {
+            call
+        }
+        _ => name,
+    }
+}
+
+/// The number of a range that names an iteration, `Some(None)` when it names one without a number.
+///
+/// `iteration 12`, `iter_3`, `step #4`, `train_step: 5`, `global_step=6`; serving engines write `step[…]` (SGLang) and
+/// `execute_32_context_0(…)_generation_32(…)` (vLLM).
+fn iteration(name: &str) -> Option<Option<i64>> {
+    if name.starts_with("step[") || name.starts_with("execute_") {
+        return Some(None);
+    }
+    let lower = name.trim().to_ascii_lowercase();
+    let word_end = lower.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (words, digits) = lower.split_at(word_end);
+    let words = words.trim_end_matches([' ', '_', '#', ':', '=', '-', '[', '(']);
+    let last = words.rsplit([' ', '_', '.', '/', ':']).next().unwrap_or_default();
+    let is_iteration = matches!(last, "iteration" | "iter" | "step" | "batch");
+    // Words alone may name a phase of the step (`optimizer_step`): only the bare word is an iteration.
+    (is_iteration && (!digits.is_empty() || words == last)).then(|| digits.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("ProfilerStep#12", HostKind::Step(Some(12)))]
+    #[case("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", HostKind::DataLoader)]
+    #[case("Optimizer.step#SGD.step", HostKind::Optimizer)]
+    #[case("Optimizer.zero_grad#SGD.zero_grad", HostKind::Annotation)]
+    #[case("autograd::engine::evaluate_function: MmBackward0", HostKind::Backward)]
+    #[case("iteration 12", HostKind::Iteration(Some(12)))]
+    #[case("iter_3", HostKind::Iteration(Some(3)))]
+    #[case("Step #4", HostKind::Iteration(Some(4)))]
+    #[case("train_step: 5", HostKind::Iteration(Some(5)))]
+    #[case("global_step=6", HostKind::Iteration(Some(6)))]
+    #[case("step", HostKind::Iteration(None))]
+    #[case("execute_32_context_0(0)_generation_32(32)", HostKind::Iteration(None))]
+    #[case("optimizer_step", HostKind::Annotation)]
+    #[case("forward", HostKind::Annotation)]
+    #[case("layer12", HostKind::Annotation)]
+    #[case("99999999999999999999", HostKind::Annotation)]
+    #[case("", HostKind::Annotation)]
+    fn names_tell_the_kind_of_a_range(#[case] name: &str, #[case] expected: HostKind) {
+        assert_eq!(HostKind::of_range(name), expected);
+    }
+
+    #[rstest]
+    #[case("cudaStreamSynchronize_v3020", Some(HostKind::HostSync))]
+    #[case("hipDeviceSynchronize", Some(HostKind::HostSync))]
+    #[case("cuCtxSynchronize", Some(HostKind::HostSync))]
+    #[case("cudaMemcpy", Some(HostKind::HostSync))]
+    #[case("cuMemcpyDtoH_v2", Some(HostKind::HostSync))]
+    #[case("hipMemcpyWithStream", Some(HostKind::HostSync))]
+    #[case("cudaMemcpyAsync_v3020", None)]
+    #[case("cuMemcpyDtoHAsync_v2", None)]
+    #[case("cudaMalloc_v3020", Some(HostKind::Allocator))]
+    #[case("cudaFreeHost", Some(HostKind::Allocator))]
+    #[case("cuMemAddressReserve", Some(HostKind::Allocator))]
+    #[case("hipExtMallocWithFlags", Some(HostKind::Allocator))]
+    #[case("cudaLaunchKernel_v7000", None)]
+    #[case("cuLaunchKernelEx", None)]
+    #[case("cudaEventQuery", None)]
+    #[case("write", None)]
+    fn names_tell_the_kind_of_a_call(#[case] name: &str, #[case] expected: Option<HostKind>) {
+        assert_eq!(HostKind::of_call(name), expected);
+    }
+
+    #[test]
+    fn versions_are_no_part_of_a_name() {
+        assert_eq!(unversioned("cudaStreamGetCaptureInfo_v2_v11030"), "cudaStreamGetCaptureInfo_v2");
+        assert_eq!(unversioned("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+        assert_eq!(unversioned("cuLaunchKernelEx"), "cuLaunchKernelEx");
+        assert_eq!(unversioned("_v"), "_v");
+    }
+}

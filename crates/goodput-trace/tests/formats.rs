@@ -1,0 +1,346 @@
+//! Traces of Nsight Systems, rocprofv3 and XLA: the counts and partitions that are known of real files, and small
+//! files with one defect each.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use goodput_trace::class::Coarse;
+use goodput_trace::nsight;
+use goodput_trace::reading::{Cause, FileTraces, ReadError};
+use goodput_trace::trace::{Epoch, HostKind, RankTrace, WorkKind};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// A real file, absent outside the house.
+fn shared(name: &str) -> Option<PathBuf> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/traces")).join(name);
+    path.exists().then_some(path)
+}
+
+fn work_count(trace: &RankTrace, coarse: Coarse) -> usize {
+    trace.work.iter().filter(|work| work.coarse() == coarse).count()
+}
+
+fn kind_count(trace: &RankTrace, kind: WorkKind) -> usize {
+    trace.work.iter().filter(|work| work.kind == kind).count()
+}
+
+fn findings(traces: &FileTraces) -> Vec<(Cause, u64)> {
+    traces.reading.findings.iter().map(|finding| (finding.cause, finding.count)).collect()
+}
+
+/// The charge-once partition of a whole device window: a second opinion, by marking the borders of all work.
+#[derive(Debug, PartialEq, Eq)]
+struct Partition {
+    window: i64,
+    compute: i64,
+    communication: i64,
+    memory: i64,
+    idle: i64,
+    host_late: i64,
+    launch: i64,
+    unattributed: i64,
+}
+
+fn partition(trace: &RankTrace) -> Partition {
+    let (from, to) = trace.device_window().unwrap();
+    let mut borders: Vec<i64> = trace.work.iter().flat_map(|work| [work.start_ns, work.end_ns]).collect();
+    borders.sort_unstable();
+    borders.dedup();
+    let mut changes: Vec<(i64, usize, i64)> = Vec::new();
+    for work in &trace.work {
+        let kind = match work.coarse() {
+            Coarse::Compute => 0,
+            Coarse::Communication => 1,
+            Coarse::Memory => 2,
+        };
+        changes.extend([(work.start_ns, kind, 1), (work.end_ns, kind, -1)]);
+    }
+    changes.sort_unstable();
+    let mut open = [0; 3];
+    let mut change = changes.into_iter().peekable();
+    let mut parts = [0; 7];
+    let mut gap_start = None;
+    for pair in borders.windows(2) {
+        let (start, end) = (pair[0], pair[1]);
+        while let Some((_, kind, by)) = change.next_if(|&(at, ..)| at <= start) {
+            open[kind] += by;
+        }
+        if let Some(kind) = open.iter().position(|&count| count > 0) {
+            parts[kind] += end - start;
+            gap_start = None;
+        } else {
+            // Work that starts at one instant is in the order of its correlation.
+            let begin = *gap_start.get_or_insert(start);
+            let next = &trace.work[trace.work.partition_point(|work| work.start_ns < end)];
+            parts[3] += end - start;
+            if next.start_ns != end {
+                continue;
+            }
+            match trace.launch_of(next) {
+                Some(launch) => {
+                    let queued = launch.start_ns.clamp(begin, end);
+                    parts[4] += queued - begin;
+                    parts[5] += end - queued;
+                }
+                None => parts[6] += end - begin,
+            }
+        }
+    }
+    let [compute, communication, memory, idle, host_late, launch, unattributed] = parts;
+    Partition { window: to - from, compute, communication, memory, idle, host_late, launch, unattributed }
+}
+
+mod nsight_exports {
+    use super::*;
+
+    #[test]
+    fn two_processes_are_two_traces() {
+        let Some(path) = shared("nsys/mfu_2gpu_before.sqlite") else { return };
+        let file = nsight::read(&path).unwrap();
+        assert_eq!(file.reading.device_events, 4_010 + 1_020 + 269);
+        assert_eq!(findings(&file), []);
+        let [first, second] = file.ranks.as_slice() else { panic!("{} traces", file.ranks.len()) };
+        assert_eq!(first.identity.part.as_deref(), Some("python3 144, device 0"));
+        assert_eq!(second.identity.part.as_deref(), Some("python3 145, device 1"));
+        assert_eq!((first.identity.rank, second.identity.rank), (None, None));
+        assert_eq!(first.identity.host.as_deref(), Some("modal"));
+        assert_eq!(first.epoch, Epoch::Unix);
+        assert_eq!(first.work[0].start_ns, 1_779_782_330_176_752_435 + 60_111_541_307);
+
+        let counts = |coarse| [work_count(first, coarse), work_count(second, coarse)];
+        assert_eq!(counts(Coarse::Compute), [1_960, 1_984]);
+        assert_eq!(counts(Coarse::Memory), [643, 646]);
+        assert_eq!(counts(Coarse::Communication), [33, 33]);
+        let unlaunched = |trace: &RankTrace| trace.work.iter().filter(|work| work.launch.is_none()).count();
+        assert_eq!([unlaunched(first), unlaunched(second)], [16, 15]);
+        let kernels = |trace| kind_count(trace, WorkKind::Kernel);
+        assert_eq!(kernels(first) + kernels(second), 4_010);
+        let mut ids: Vec<u64> = Vec::new();
+        for trace in &file.ranks {
+            ids.extend(trace.work.iter().filter(|w| w.kind == WorkKind::Kernel).map(|w| w.correlation));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 3_932);
+        let copied: u64 = file
+            .ranks
+            .iter()
+            .flat_map(|t| &t.work)
+            .filter(|w| w.kind == WorkKind::Copy)
+            .filter_map(|w| w.bytes)
+            .sum();
+        assert_eq!(copied, 272 + 8_046_134_272);
+
+        // Operators come from NVTX and tie to kernels by time; the other 462 ranges are NCCL's own.
+        let operators = |trace: &RankTrace| trace.operators.len();
+        assert_eq!(operators(first) + operators(second), 18_656);
+        assert!(first.launches.iter().all(|launch| !first.name(launch.name).contains("_v")));
+        let sends =
+            |trace: &RankTrace| trace.ranges.iter().filter(|r| trace.name(r.name) == "ncclSend").count();
+        assert_eq!([sends(first), sends(second)], [64, 68]);
+        let syncs: usize =
+            file.ranks.iter().flat_map(|t| &t.ranges).filter(|r| r.kind == HostKind::HostSync).count();
+        assert_eq!(syncs, 33);
+        assert!(first.work.iter().all(|work| work.launch.is_none() || work.operator.is_some()));
+        let launched_by = |name| {
+            let operators = first.work.iter().filter_map(|work| first.operator_of(work));
+            operators.filter(|operator| first.name(operator.name) == name).count()
+        };
+        assert_eq!([launched_by("aten::addmm"), launched_by("flash_attn::_flash_attn_forward")], [166, 33]);
+        let stream_waits =
+            file.ranks.iter().flat_map(|trace| &trace.waits).filter(|wait| wait.stream.is_some());
+        assert_eq!(stream_waits.count(), 200);
+    }
+
+    #[test]
+    fn partitions_are_known() {
+        let Some(path) = shared("nsys/mfu_2gpu_before.sqlite") else { return };
+        let file = nsight::read(&path).unwrap();
+        let expected = [
+            [299848812, 253690832, 17172652, 2954303, 26031025, 16878392, 9124377, 28256],
+            [298661551, 256095624, 8229100, 2951192, 31385635, 24304272, 7054323, 27040],
+        ];
+        assert_eq!(file.ranks.iter().map(partition).collect::<Vec<_>>(), expected.map(from_row));
+    }
+
+    #[test]
+    fn a_minimal_export_is_one_trace() {
+        let Some(path) = shared("nsys/healthy_1pct.sqlite") else { return };
+        let file = nsight::read(&path).unwrap();
+        let [trace] = file.ranks.as_slice() else { panic!("{} traces", file.ranks.len()) };
+        assert_eq!(kind_count(trace, WorkKind::Kernel), 400);
+        assert_eq!(trace.epoch, Epoch::Own);
+        assert_eq!(trace.devices[0].name, "NVIDIA H100 80GB HBM3");
+        let expected = [403990000, 400000000, 0, 0, 3990000, 2793000, 1197000, 0];
+        assert_eq!(partition(trace), from_row(expected));
+    }
+
+    fn from_row(
+        [window, compute, communication, memory, idle, host_late, launch, unattributed]: [i64; 8],
+    ) -> Partition {
+        Partition { window, compute, communication, memory, idle, host_late, launch, unattributed }
+    }
+
+    /// An export of these tables.
+    fn export(sql: &str) -> (TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.sqlite");
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        (folder, path)
+    }
+
+    fn read(sql: &str) -> FileTraces {
+        let (_folder, path) = export(sql);
+        nsight::read(&path).unwrap()
+    }
+
+    const STRINGS: &str = "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel_v7000'), (3, 'cudaGraphLaunch_v10000'),
+            (4, 'ncclDevKernel_AllReduce'), (5, 'iteration 7'), (6, 'cudaMemcpy_v3020');";
+
+    #[test]
+    fn an_export_without_cupti_tables_is_an_empty_trace() {
+        let file = read(STRINGS);
+        assert_eq!(findings(&file), [(Cause::NoDeviceWork, 1)]);
+        assert_eq!(file.reading.findings[0].example, "the export has no CUPTI tables");
+        assert!(!file.reading.is_degraded());
+        assert!(file.ranks[0].work.is_empty());
+
+        let file =
+            read("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId)");
+        assert_eq!(file.reading.findings[0].example, "the CUPTI tables are empty");
+    }
+
+    #[test]
+    fn ranges_alone_are_kept() {
+        let file = read(&format!(
+            "{STRINGS} CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER, textId INTEGER);
+             INSERT INTO NVTX_EVENTS VALUES (10, 20, 59, 5), (15, NULL, 59, 5), (12, 12, 34, 5), (30, 29, 60, 5);"
+        ));
+        let trace = &file.ranks[0];
+        assert_eq!(trace.ranges.len(), 1);
+        assert_eq!(trace.ranges[0].kind, HostKind::Iteration(Some(7)));
+        assert_eq!((file.reading.events, file.reading.ignored), (4, 2));
+        assert_eq!(findings(&file), [(Cause::NegativeDuration, 1), (Cause::NoDeviceWork, 1)]);
+    }
+
+    #[test]
+    fn versioned_tables_and_few_columns_are_read() {
+        let file = read(&format!(
+            "{STRINGS} CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL_V3 (start, end, correlationId, shortName);
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL_V3 VALUES (10, 20, 1, 1);
+             CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME_V2 (start, end, correlationId, nameId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME_V2 VALUES (3, 5, 1, 2);"
+        ));
+        let trace = &file.ranks[0];
+        let launch = trace.launch_of(&trace.work[0]).unwrap();
+        assert_eq!((trace.name(trace.work[0].name), trace.name(launch.name)), ("gemm", "cudaLaunchKernel"));
+    }
+
+    #[test]
+    fn rows_that_cannot_be_are_counted_and_the_rest_is_used() {
+        let file = read(&format!(
+            "{STRINGS} CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+                (start, end, deviceId, streamId, correlationId, globalPid, demangledName);
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+                (10, 20, 0, 7, 1, 16777216, 1), (40, 30, 0, 7, 2, 16777216, 1), (NULL, 30, 0, 7, 3, 16777216, 1),
+                (x'00', 'soon', 0, 7, 4, 16777216, 1), (0, 0, 0, 7, 5, 16777216, 1), ('50', '60', '0', NULL, 'x', 16777216, 99),
+                (9223372036854775807, 9223372036854775807, 0, 7, 7, 16777216, 1), (1.5, 2.5, 0, 7, 8, 16777216, 1),
+                (70, 80, NULL, 7, NULL, NULL, 'name');"
+        ));
+        let counts = [(Cause::NegativeDuration, 1), (Cause::NoStamp, 4), (Cause::LostDeviceEvent, 1)];
+        assert_eq!(findings(&file), counts);
+        assert_eq!((file.reading.device_events, file.reading.lost_device_events), (3, 6));
+        assert!(file.reading.is_degraded());
+        assert_eq!(
+            file.reading.findings[0].example,
+            "CUPTI_ACTIVITY_KIND_KERNEL row 2: start Some(40), end Some(30)"
+        );
+        assert_eq!(file.ranks.iter().map(|trace| trace.work.len()).sum::<usize>(), 3);
+    }
+
+    #[test]
+    fn a_graph_counts_once() {
+        let file = read(&format!(
+            "{STRINGS} CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+                (start, end, deviceId, streamId, correlationId, globalPid, demangledName, graphNodeId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+                (10, 20, 0, 7, 1, 16777216, 1, 5), (20, 30, 0, 7, 1, 16777216, 4, 6);
+             CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, end, deviceId, streamId, correlationId, globalPid, graphId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES
+                (10, 30, 0, 7, 1, 16777216, 3), (50, 90, 0, 7, 2, 16777216, 3), (100, 95, 0, 7, 3, 16777216, 3);
+             CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (5, 8, 16777217, 1, 3), (40, 45, 16777217, 2, 3);"
+        ));
+        let trace = &file.ranks[0];
+        let expected = Partition {
+            window: 80,
+            compute: 50,
+            communication: 10,
+            memory: 0,
+            idle: 20,
+            host_late: 10,
+            launch: 10,
+            unattributed: 0,
+        };
+        assert_eq!(partition(trace), expected);
+        assert_eq!((kind_count(trace, WorkKind::Kernel), kind_count(trace, WorkKind::Graph)), (2, 1));
+        assert_eq!(trace.name(trace.work[2].name), "CUDA graph 3");
+        assert_eq!(findings(&file), [(Cause::NegativeDuration, 1)]);
+        // Both kernels have the one launch.
+        assert_eq!(trace.work[0].launch, trace.work[1].launch);
+    }
+
+    #[test]
+    fn correlations_of_two_processes_do_not_mix() {
+        let pids = [1_i64 << 24, 2 << 24];
+        let file = read(&format!(
+            "{STRINGS} CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid);
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 7, 1, {0}), (11, 20, 1, 7, 1, {1});
+             CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (5, 8, {1} + 9, 1, 6), (6, 7, {0} + 4, 1, 2);
+             CREATE TABLE PROCESSES (globalPid, name); INSERT INTO PROCESSES VALUES ({0}, 'train');
+             CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (deviceId, streamId, globalPid, eventSyncId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 9, {0}, 77);
+             CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
+                (start, end, deviceId, streamId, globalPid, syncType, eventSyncId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES
+                (6, 6, 0, 7, {0}, 2, 77), (7, 9, 0, 4294967295, {0}, 1, 78);",
+            pids[0], pids[1],
+        ));
+        let starts = |trace: &RankTrace| trace.launch_of(&trace.work[0]).unwrap().start_ns;
+        assert_eq!([starts(&file.ranks[0]), starts(&file.ranks[1])], [6, 5]);
+        assert_eq!(file.ranks[0].identity.part.as_deref(), Some("train 1, device 0"));
+        assert_eq!(file.ranks[1].identity.part.as_deref(), Some("process 2, device 1"));
+        // A synchronous copy launches, and the host waits in it.
+        assert_eq!(file.ranks[1].ranges[0].kind, HostKind::HostSync);
+        let waits = &file.ranks[0].waits;
+        let ids = |stream: Option<u32>| stream.map(|index| file.ranks[0].streams[index as usize].id);
+        assert_eq!((ids(waits[0].stream), ids(waits[0].waits_for)), (Some(7), Some(9)));
+        assert_eq!((ids(waits[1].stream), ids(waits[1].waits_for)), (None, None));
+    }
+
+    #[test]
+    fn a_damaged_database_gives_what_is_before_the_damage() {
+        let rows: String = (0..20_000).map(|i| format!("({0}, {0} + 5, 0, 7, {i}),", i * 10 + 1)).collect();
+        let (_folder, path) = export(&format!(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId);
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES {};",
+            rows.trim_end_matches(',')
+        ));
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() * 6 / 10]).unwrap();
+        let file = nsight::read(&path).unwrap();
+        assert!(file.reading.truncated && file.reading.is_degraded());
+        assert!(file.reading.device_events > 0 && file.reading.device_events < 20_000);
+
+        std::fs::write(&path, b"SQLite format 3\0 and no more").unwrap();
+        let error = nsight::read(&path).unwrap_err();
+        assert!(
+            matches!(&error, ReadError::Format { problem, .. } if problem.contains("nsys export")),
+            "{error}"
+        );
+    }
+}
