@@ -145,7 +145,8 @@ mod nsight_exports {
         assert_eq!(syncs, 33);
         assert!(first.work.iter().all(|work| work.launch.is_none() || work.operator.is_some()));
         let launched_by = |name| {
-            let operators = first.work.iter().filter_map(|work| first.operator_of(work));
+            let kernels = first.work.iter().filter(|work| work.kind == WorkKind::Kernel);
+            let operators = kernels.filter_map(|work| first.operator_of(work));
             operators.filter(|operator| first.name(operator.name) == name).count()
         };
         assert_eq!([launched_by("aten::addmm"), launched_by("flash_attn::_flash_attn_forward")], [166, 33]);
