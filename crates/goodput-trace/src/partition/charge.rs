@@ -32,7 +32,30 @@ pub enum Charge {
     Unattributed,
 }
 
-/// What the launching thread did while the device had nothing queued.
+impl Charge {
+    /// Whether a kernel computes.
+    pub fn is_compute(self) -> bool {
+        matches!(self, Self::Compute(_))
+    }
+
+    /// Whether it is exposed communication, moving data or waiting.
+    pub fn is_communication(self) -> bool {
+        matches!(self, Self::Transfer(_) | Self::PeerWait | Self::Bubble | Self::CommunicationNotSplit(_))
+    }
+
+    /// Whether it is an exposed copy or fill.
+    pub fn is_memory(self) -> bool {
+        matches!(self, Self::Copy | Self::Fill)
+    }
+
+    /// Whether nothing runs on the device.
+    pub fn is_idle(self) -> bool {
+        matches!(self, Self::HostLate(_) | Self::LaunchLatency | Self::StreamDependency | Self::Unattributed)
+    }
+}
+
+/// What the launching thread did while the device had nothing queued, in the order in which the causes claim an
+/// instant that several share: the wait for a batch holds what it calls, and so does the optimizer's step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostCause {
     /// Waited for the next batch.
@@ -53,7 +76,7 @@ pub enum HostCause {
     Dispatch,
 }
 
-/// A maximal interval of one charge.
+/// A maximal interval of one charge and one piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     /// Start in nanoseconds.

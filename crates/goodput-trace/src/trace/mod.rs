@@ -6,6 +6,8 @@ mod host;
 mod host_kind;
 mod identity;
 mod nesting;
+#[cfg(test)]
+pub(crate) mod sketch;
 
 pub use builder::{LinkKey, TraceBuilder};
 pub use device::{
