@@ -17,6 +17,8 @@ pub(crate) enum Purpose {
     Job,
     /// One attempt of a job.
     Attempt,
+    /// Kernels and host of a rank in a step.
+    Kernel,
 }
 
 impl Stream {
