@@ -1,6 +1,12 @@
 //! What a kernel does, told by its name and by the operator that launched it.
 
 mod collective;
+mod name;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use name::Words;
 
 macro_rules! classes {
     ($( $(#[$doc:meta])* $name:ident => $key:literal, $label:literal; )+) => {
@@ -89,17 +95,14 @@ impl Class {
         matches!(self, Self::Gemm | Self::Attention | Self::Convolution | Self::MixtureOfExperts)
     }
 
-    /// The class of a kernel by its name alone.
+    /// The class of a kernel by its name alone: mangled or demangled, of any library.
+    ///
+    /// ```
+    /// use goodput_trace::class::Class;
+    /// assert_eq!(Class::of_kernel("sm80_xmma_fprop_implicit_gemm_indexed_f32"), Class::Convolution);
+    /// assert_eq!(Class::of_kernel("triton_poi_fused_addmm_gelu_3"), Class::Elementwise);
+    /// ```
     pub fn of_kernel(name: &str) -> Self {
-        let lower = name.to_ascii_lowercase();
-        if lower.contains("nccl") {
-            Self::Communication
-        } else if lower.starts_with("memcpy") || lower.starts_with("memset") {
-            Self::Memory
-        } else if lower.contains("gemm") {
-            Self::Gemm
-        } else {
-            Self::Other
-        }
+        rules::class_of(&Words::of(name))
     }
 }
