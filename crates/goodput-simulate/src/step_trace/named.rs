@@ -64,8 +64,8 @@ impl Scenario {
             }
             // Batches come late, on one rank much later.
             "input_bound" => {
-                scenario.host.data_loader_ns = 1_900_000;
-                scenario.stalls = vec![Stall { rank: 1, step: 2, longer_ns: 6_500_000 }];
+                scenario.host.data_loader_ns = 5_900_000;
+                scenario.stalls = vec![Stall { rank: 1, step: 2, longer_ns: 16_500_000 }];
             }
             // Nothing is wrong but the clocks.
             "clock_skew" => scenario.clock_offsets_ns = vec![0, 1_234_567, -350_001, 42],
