@@ -73,23 +73,22 @@ impl Device {
         queue.running.is_some() || !queue.waiting.is_empty()
     }
 
-    /// The next work of a stream, its earliest start, and whether another stream's end decides that; `None` while
-    /// the stream runs something, has nothing, or waits for work that has not ended.
+    /// The next work of a stream and its earliest start; `None` while the stream runs something, has nothing, or
+    /// waits for work that has not ended.
     pub(super) fn next_start(
         &self,
         stream: Stream,
         tasks: &[Task],
         network: &Network,
-    ) -> Option<(usize, i64, bool)> {
+    ) -> Option<(usize, i64)> {
         let queue = &self.streams[stream as usize];
         let next = *queue.waiting.front().filter(|_| queue.running.is_none())?;
-        let own_ns =
+        let mut start_ns =
             tasks[next].ready_ns.max(queue.free_ns.map_or(i64::MIN, |ns| ns + network.stream_gap_ns));
-        let mut other_ns = i64::MIN;
         for &before in &tasks[next].after {
-            other_ns = other_ns.max(tasks[before].end_ns? + network.stream_wait_ns);
+            start_ns = start_ns.max(tasks[before].end_ns? + network.stream_wait_ns);
         }
-        Some((next, own_ns.max(other_ns), other_ns > own_ns))
+        Some((next, start_ns))
     }
 
     pub(super) fn begin(&mut self, stream: Stream, task: usize, work: Work) {
@@ -152,19 +151,26 @@ impl Device {
 
     /// Books who held the device until now. `waits` tells whether an exchange still waits for its peers.
     pub(super) fn book(&mut self, record: &mut Record, now: i64, waits: impl Fn(&Task) -> bool) {
-        let running = self.streams.iter().filter_map(|queue| queue.running.as_ref());
+        if self.booked_ns == now {
+            return;
+        }
         let tasks = &record.tasks;
-        let holder = running.min_by_key(|running| {
-            let task = &tasks[running.task];
-            (running.kind, task.start_ns, task.correlation)
-        });
-        let by = match holder {
-            Some(running) => Holder::Task { task: running.task, waits: waits(&tasks[running.task]) },
+        let mut running: Vec<_> = self
+            .streams
+            .iter()
+            .filter_map(|queue| queue.running.as_ref())
+            .map(|r| (r.kind, r.task))
+            .collect();
+        running.sort_by_key(|&(kind, task)| (kind, tasks[task].start_ns, tasks[task].correlation));
+        let by = match running.first() {
+            Some((Kind::Exchange, _)) => {
+                let exchanges = running.iter().filter(|(kind, _)| *kind == Kind::Exchange);
+                Holder::Exchanges(exchanges.map(|&(_, task)| (task, waits(&tasks[task]))).collect())
+            }
+            Some(&(_, task)) => Holder::Task(task),
             None => Holder::Idle { until: None },
         };
-        if self.booked_ns < now {
-            record.holds.push(Hold { start_ns: self.booked_ns, end_ns: now, by });
-        }
+        record.holds.push(Hold { start_ns: self.booked_ns, end_ns: now, by });
         self.booked_ns = now;
     }
 }

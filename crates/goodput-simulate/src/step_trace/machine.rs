@@ -86,8 +86,8 @@ struct Host {
     ops: VecDeque<HostOp>,
     entered: Option<(HostCause, i64)>,
     waits_for: Option<(Stream, i64)>,
-    /// Waits that the next work of each stream inherits.
-    pending: [Vec<usize>; Stream::COUNT],
+    /// What the next work of each stream waits for, and the calls that said so.
+    pending: [Vec<(usize, (i64, i64))>; Stream::COUNT],
     last: [Option<usize>; Stream::COUNT],
     sequences: BTreeMap<(usize, u32, u32), u64>,
     correlation: u64,
@@ -174,7 +174,7 @@ impl Machine<'_> {
             }
             HostOp::Wait { stream, on } => {
                 if let Some(task) = host.last[on as usize] {
-                    host.pending[stream as usize].push(task);
+                    host.pending[stream as usize].push((task, (now, now + call_ns)));
                     let correlation = host.next_correlation();
                     record.waits.push(WaitCall {
                         start_ns: now,
@@ -241,6 +241,7 @@ impl Machine<'_> {
             }
             _ => (0, None),
         };
+        let pending = std::mem::take(&mut host.pending[launch.stream as usize]);
         let call_ns = now + launch.dispatch_ns;
         let task = Task {
             launch,
@@ -249,13 +250,13 @@ impl Machine<'_> {
             call_ns,
             returned_ns: call_ns + self.scenario.host.call_ns,
             ready_ns: call_ns + self.scenario.host.launch_latency_ns,
-            after: std::mem::take(&mut host.pending[launch.stream as usize]),
+            wait_call: pending.last().map(|&(_, call)| call),
+            after: pending.into_iter().map(|(task, _)| task).collect(),
             correlation: host.next_correlation(),
             sequence,
             exchange,
             start_ns: 0,
             end_ns: None,
-            waited_for_stream: false,
         };
         let index = self.records[rank].tasks.len();
         host.last[launch.stream as usize] = Some(index);
@@ -268,8 +269,7 @@ impl Machine<'_> {
     /// Starts the next work of a stream if nothing holds it back.
     fn start(&mut self, rank: usize, stream: Stream, now: i64) {
         let network = &self.scenario.network;
-        let Some((task, at_ns, waited)) =
-            self.devices[rank].next_start(stream, &self.records[rank].tasks, network)
+        let Some((task, at_ns)) = self.devices[rank].next_start(stream, &self.records[rank].tasks, network)
         else {
             return;
         };
@@ -281,7 +281,6 @@ impl Machine<'_> {
         self.records[rank].wakes(task, now);
         let started = &mut self.records[rank].tasks[task];
         started.start_ns = now;
-        started.waited_for_stream = waited;
         let (work, exchange) = (started.launch.work, started.exchange);
         self.devices[rank].begin(stream, task, work);
         match work {

@@ -44,6 +44,8 @@ pub(super) struct Task {
     pub ready_ns: i64,
     /// Work of other streams that must have ended.
     pub after: Vec<usize>,
+    /// The last call that made it wait for another stream.
+    pub wait_call: Option<(i64, i64)>,
     /// Ties call and work together.
     pub correlation: u64,
     /// Number of the exchange among those of its group, or of its sender and receiver.
@@ -53,8 +55,6 @@ pub(super) struct Task {
     pub start_ns: i64,
     /// `None` until it has ended.
     pub end_ns: Option<i64>,
-    /// Whether another stream's end decided when it started.
-    pub waited_for_stream: bool,
 }
 
 impl Task {
@@ -85,9 +85,8 @@ pub(super) struct WaitCall {
     pub correlation: u64,
 }
 
-/// Who held the device in an interval: the first that matches of computation, communication, copies and fills; of
-/// several of one kind the one that started first.
-#[derive(Debug, Clone, Copy)]
+/// Who held the device in an interval: work that computes before exchanges, these before copies and fills.
+#[derive(Debug, Clone)]
 pub(super) struct Hold {
     pub start_ns: i64,
     pub end_ns: i64,
@@ -95,10 +94,12 @@ pub(super) struct Hold {
 }
 
 /// Who held the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Holder {
-    /// Work, and whether it still waited for its peers.
-    Task { task: usize, waits: bool },
+    /// A kernel that computes, a copy or a fill: of several the one that started first.
+    Task(usize),
+    /// Exchanges, in the order of their start, and whether each still waited for its peers.
+    Exchanges(Vec<(usize, bool)>),
     /// Nobody, until this work started.
     Idle { until: Option<usize> },
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::machine::{History, Meeting};
-use super::program::Work;
+use super::program::{Message, Work};
 use super::record::{Hold, Holder, Record, Task};
-use super::{Capture, Exchange, Operation, Scenario};
+use super::{Capture, Exchange, Operation, Scenario, SendMode};
 
 /// When the simulated job begins: 2026-05-28T20:26:40Z.
 pub(super) const EPOCH_NS: i64 = 1_780_000_000_000_000_000;
@@ -33,7 +33,7 @@ pub enum Charge {
     HostLate(HostCause),
     /// Queued, and not yet started.
     LaunchLatency,
-    /// Queued, and held back by another stream.
+    /// Launched before the device fell idle, and told to wait for another stream.
     StreamDependency,
     /// Idle before work whose launch the trace does not show, or at the end of the window.
     Unattributed,
@@ -268,9 +268,10 @@ impl Books<'_> {
             }
             let (from, to) = (hold.start_ns.max(start_ns), hold.end_ns.min(end_ns));
             booked_ns = to;
-            match hold.by {
-                Holder::Task { task, waits } => charge(self.work(task, waits), to - from),
-                Holder::Idle { until } => self.idle(hold, until, from, to, &mut charge),
+            match &hold.by {
+                Holder::Task(task) => charge(self.work(*task), to - from),
+                Holder::Exchanges(running) => charge(self.exchange(running), to - from),
+                Holder::Idle { until } => self.idle(hold, *until, from, to, &mut charge),
             }
         }
         charge(Charge::Unattributed, end_ns - booked_ns);
@@ -278,23 +279,34 @@ impl Books<'_> {
         WindowTruth { start_ns: start_ns + offset_ns, end_ns: end_ns + offset_ns, charges }
     }
 
-    fn work(&self, task: usize, waits: bool) -> Charge {
-        let task = &self.record.tasks[task];
-        match task.launch.work {
+    fn work(&self, task: usize) -> Charge {
+        match self.record.tasks[task].launch.work {
             Work::Compute { operation, .. } => Charge::Compute(operation),
-            Work::Copy { .. } => Charge::Copy,
             Work::Fill { .. } => Charge::Fill,
-            Work::Exchange(message) => {
-                let meeting = task.exchange.map(|index| &self.history.meetings[index]);
-                let is_shown = meeting.is_some_and(|m| is_shown_by_all(self.scenario, self.history, m));
-                match message.exchange {
-                    exchange if !is_shown => Charge::NotSplit(exchange),
-                    Exchange::Receive if waits => Charge::Bubble,
-                    _ if waits => Charge::PeerWait,
-                    exchange => Charge::Transfer(exchange),
-                }
-            }
+            Work::Copy { .. } | Work::Exchange(_) => Charge::Copy,
         }
+    }
+
+    /// Of exchanges at one time what moves data goes first, then what is not split, then what waits.
+    fn exchange(&self, running: &[(usize, bool)]) -> Charge {
+        let ranked = running.iter().filter_map(|&(task, waits)| {
+            let task = &self.record.tasks[task];
+            let meeting = &self.history.meetings[task.exchange?];
+            let Work::Exchange(Message { exchange, .. }) = task.launch.work else { return None };
+            let moves_ns = meeting.complete_ns.unwrap_or(task.start_ns).max(task.start_ns);
+            Some(match exchange {
+                _ if !is_shown_by_all(self.scenario, self.history, meeting) => {
+                    ((1, task.start_ns), Charge::NotSplit(exchange))
+                }
+                Exchange::Receive if waits => ((2, task.start_ns), Charge::Bubble),
+                _ if waits => ((2, task.start_ns), Charge::PeerWait),
+                Exchange::Send if self.scenario.network.send == SendMode::Buffered => {
+                    ((0, task.start_ns), Charge::Transfer(exchange))
+                }
+                _ => ((0, moves_ns), Charge::Transfer(exchange)),
+            })
+        });
+        ranked.min_by_key(|(rank, _)| *rank).map_or(Charge::Unattributed, |(_, charge)| charge)
     }
 
     /// Charges `[from, to)` of an idle interval.
@@ -321,7 +333,10 @@ impl Books<'_> {
             }
         }
         charge(Charge::HostLate(HostCause::Dispatch), dispatch_ns);
-        let queued = if next.waited_for_stream { Charge::StreamDependency } else { Charge::LaunchLatency };
+        let is_linked =
+            next.wait_call.is_some_and(|(start_ns, end_ns)| self.capture.covers(start_ns, end_ns));
+        let depends = is_linked && next.call_ns <= from;
+        let queued = if depends { Charge::StreamDependency } else { Charge::LaunchLatency };
         charge(queued, to - called_ns);
     }
 }
