@@ -10,5 +10,6 @@ pub mod partition;
 pub mod read;
 pub mod reading;
 pub mod rocprof;
+pub mod steps;
 pub mod trace;
 pub mod xplane;

@@ -121,6 +121,11 @@ impl Sketch {
         self
     }
 
+    /// `ProfilerStep#number`.
+    pub fn step(&mut self, number: i64, start_ns: i64, end_ns: i64) -> &mut Self {
+        self.range(HostKind::Step(Some(number)), &format!("ProfilerStep#{number}"), start_ns, end_ns)
+    }
+
     /// The host makes a stream of device 0 wait for another.
     pub fn wait(&mut self, stream: i64, start_ns: i64) -> &mut Self {
         let stream = self.builder.stream(Stream { device: 0, id: stream });
