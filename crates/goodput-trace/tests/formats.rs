@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use goodput_trace::class::Coarse;
-use goodput_trace::nsight;
+use goodput_trace::class::{Class, Coarse};
 use goodput_trace::reading::{Cause, FileTraces, ReadError};
 use goodput_trace::trace::{Epoch, HostKind, RankTrace, WorkKind};
+use goodput_trace::{nsight, xplane};
+use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -343,5 +345,238 @@ mod nsight_exports {
             matches!(&error, ReadError::Format { problem, .. } if problem.contains("nsys export")),
             "{error}"
         );
+    }
+}
+
+mod xspaces {
+    use super::*;
+
+    /// A message of these fields.
+    fn message(fields: &[Vec<u8>]) -> Vec<u8> {
+        fields.concat()
+    }
+
+    fn varint(mut value: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push(0x80 | u8::try_from(value & 0x7f).unwrap());
+            value >>= 7;
+        }
+        bytes.push(u8::try_from(value).unwrap());
+        bytes
+    }
+
+    fn number(field: u64, value: i64) -> Vec<u8> {
+        [varint(field << 3), varint(value.cast_unsigned())].concat()
+    }
+
+    fn bytes(field: u64, value: impl AsRef<[u8]>) -> Vec<u8> {
+        let value = value.as_ref();
+        [varint(field << 3 | 2), varint(value.len() as u64), value.to_vec()].concat()
+    }
+
+    /// Names of events, from 1.
+    fn names(names: &[&str]) -> Vec<u8> {
+        let entries = (1..).zip(names).map(|(id, name)| {
+            bytes(4, message(&[number(1, id), bytes(2, message(&[number(1, id), bytes(2, name)]))]))
+        });
+        entries.collect::<Vec<_>>().concat()
+    }
+
+    /// Names of statistics, from 1.
+    fn stat_names(names: &[&str]) -> Vec<u8> {
+        let entries = (1..).zip(names).map(|(id, name)| {
+            bytes(5, message(&[number(1, id), bytes(2, message(&[number(1, id), bytes(2, name)]))]))
+        });
+        entries.collect::<Vec<_>>().concat()
+    }
+
+    fn stat(id: i64, value: i64) -> Vec<u8> {
+        bytes(4, message(&[number(1, id), number(4, value)]))
+    }
+
+    fn event(name: i64, offset_ps: i64, duration_ps: i64, stats: &[Vec<u8>]) -> Vec<u8> {
+        bytes(4, message(&[number(1, name), number(2, offset_ps), number(3, duration_ps), stats.concat()]))
+    }
+
+    fn line(id: i64, name: &str, timestamp_ns: i64, events: &[Vec<u8>]) -> Vec<u8> {
+        bytes(3, message(&[number(1, id), bytes(2, name), number(3, timestamp_ns), events.concat()]))
+    }
+
+    fn plane(name: &str, parts: &[Vec<u8>]) -> Vec<u8> {
+        bytes(1, message(&[bytes(2, name), parts.concat()]))
+    }
+
+    fn read(space: &[u8]) -> Result<FileTraces, ReadError> {
+        xplane::read(&mut &space[..], Path::new("host.xplane.pb"))
+    }
+
+    #[test]
+    fn one_device_of_eight_has_work() {
+        let Some(path) = shared("other/934987a2fc2f.xplane.pb") else { return };
+        let space = std::fs::read(path).unwrap();
+        let file = read(&space).unwrap();
+        assert_eq!(findings(&file), []);
+        assert_eq!(file.reading.bytes, space.len() as u64);
+        let [trace] = file.ranks.as_slice() else { panic!("{} traces", file.ranks.len()) };
+        assert_eq!(trace.identity.part.as_deref(), Some("/device:GPU:0"));
+        assert_eq!(trace.identity.host.as_deref(), Some("934987a2fc2f"));
+        assert_eq!((trace.work.len(), trace.launches.len()), (150, 150));
+        assert!(
+            trace.work.iter().all(|work| trace.launch_of(work).is_some_and(|l| l.start_ns < work.end_ns))
+        );
+        // 12 133 585 000 ps before both ends are floored; all of them are whole nanoseconds.
+        assert_eq!(trace.work.iter().map(|work| work.duration_ns()).sum::<i64>(), 12_133_585);
+        let start = 1_779_266_702_889_805_563 + 9_715_872_534;
+        let (first, last) = trace.device_window().unwrap();
+        assert_eq!((first - start, last - start), (660_484, 13_582_554 + 34_681));
+        assert_eq!(trace.epoch, Epoch::Unix);
+
+        let fills =
+            trace.work.iter().filter(|work| work.kind == WorkKind::Fill && work.class == Class::Memory);
+        assert_eq!(fills.count(), 20);
+        let operator = trace.operator_of(&trace.work[0]).unwrap();
+        assert_eq!(
+            (trace.name(trace.work[0].name), trace.name(operator.name)),
+            ("wrapped_convert", "wrapped_convert")
+        );
+        let collections =
+            trace.ranges.iter().filter(|range| range.kind == HostKind::GarbageCollection).count();
+        assert_eq!(collections, 1_351);
+        assert_eq!(trace.devices[0].processors, Some(256));
+    }
+
+    #[test]
+    fn both_ends_are_floored_and_each_device_is_a_trace() {
+        let device = |number: i64, offset_ps| {
+            let events = [event(1, offset_ps, 1_999, &[stat(1, number + 1)]), event(2, -1, 2, &[])];
+            plane(
+                &format!("/device:GPU:{number}"),
+                &[
+                    line(13, "Stream #13(Compute)", 10, &events),
+                    names(&["gemm.kd", "MemcpyD2D"]),
+                    stat_names(&["correlation_id"]),
+                ],
+            )
+        };
+        let host = plane(
+            "/host:CPU",
+            &[
+                line(
+                    7,
+                    "Host Threads/7",
+                    5,
+                    &[event(1, 0, 2_000, &[stat(1, 2)]), event(2, 0, 9_000, &[stat(2, 41)])],
+                ),
+                names(&["cuLaunchKernel", "train"]),
+                stat_names(&["correlation_id", "step_num"]),
+            ],
+        );
+        let file = read(&[device(0, 1), device(1, 999), host].concat()).unwrap();
+        let spans: Vec<Vec<_>> =
+            file.ranks.iter().map(|t| t.work.iter().map(|w| (w.start_ns, w.end_ns)).collect()).collect();
+        assert_eq!(spans, [[(9, 10), (10, 12)], [(9, 10), (10, 12)]]);
+        let launches: Vec<_> = file.ranks.iter().map(|trace| trace.launches.len()).collect();
+        assert_eq!(launches, [0, 1]);
+        // The host drives both devices.
+        for trace in &file.ranks {
+            assert_eq!(trace.ranges[0].kind, HostKind::Step(Some(41)));
+            assert_eq!(trace.work[0].kind, WorkKind::Copy);
+            assert_eq!(trace.epoch, Epoch::Own);
+        }
+    }
+
+    #[test]
+    fn operations_of_a_tpu_count_once() {
+        let operations = [
+            event(1, 0, 10_000_000, &[]),
+            event(2, 1_000_000, 2_000_000, &[]),
+            event(3, 4_000_000, 5_000_000, &[]),
+        ];
+        let tpu = plane(
+            "/device:TPU:0",
+            &[
+                line(1, "Steps", 0, &[event(5, 0, 10_000_000, &[])]),
+                line(2, "XLA Modules", 0, &[event(6, 0, 10_000_000, &[])]),
+                line(3, "XLA Ops", 0, &operations),
+                line(4, "Async XLA Ops", 0, &[event(4, 500_000, 3_000_000, &[])]),
+                names(&["while.1", "dot.2", "all-reduce.3", "copy-start.4", "12", "jit_step"]),
+            ],
+        );
+        let file = read(&tpu).unwrap();
+        let trace = &file.ranks[0];
+        let found: Vec<_> = trace.work.iter().map(|w| (trace.name(w.name), w.class)).collect();
+        let expected =
+            [("copy-start.4", Class::Memory), ("dot.2", Class::Gemm), ("all-reduce.3", Class::Communication)];
+        assert_eq!(found, expected);
+        assert_eq!(trace.name(trace.annotations[0].name), "step 12");
+        assert_eq!((file.reading.events, file.reading.ignored), (6, 2));
+    }
+
+    #[test]
+    fn defects_are_counted_and_the_rest_is_used() {
+        let events = [
+            event(1, 0, 1_000, &[]),
+            event(9, 0, 1_000, &[]),
+            event(1, 5_000, -1_000, &[]),
+            event(1, i64::MAX, i64::MAX, &[]),
+            bytes(4, message(&[number(1, 1), number(5, 3)])),
+        ];
+        let good = plane("/device:GPU:0", &[line(1, "Stream #1", 0, &events), names(&["gemm"])]);
+        let file = read(&good).unwrap();
+        assert_eq!(file.ranks[0].work.len(), 2);
+        assert_eq!(findings(&file), [(Cause::BrokenEvent, 1), (Cause::NegativeDuration, 1)]);
+        assert_eq!((file.reading.lost_device_events, file.reading.ignored), (2, 1));
+
+        let far = plane("/device:GPU:0", &[line(1, "Stream #1", i64::MAX, &events[..1]), names(&["gemm"])]);
+        assert_eq!(findings(&read(&far).unwrap()), [(Cause::NoStamp, 1), (Cause::NoDeviceWork, 1)]);
+
+        // A plane that is cut has lost the names at its end.
+        let cut = [&good[..], &good[..good.len() - 5]].concat();
+        let file = read(&cut).unwrap();
+        assert!(file.reading.truncated);
+        assert_eq!(file.ranks.len(), 1);
+
+        // Random access is not needed, so that compressed files are read too.
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&good).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let mut input = flate2::read::GzDecoder::new(&gzip[..gzip.len() - 12]);
+        assert!(xplane::read(&mut input, Path::new("cut.pb.gz")).unwrap().reading.truncated);
+    }
+
+    #[test]
+    fn a_file_without_device_work_is_an_empty_trace_and_other_bytes_are_none() {
+        let file =
+            read(&plane("/host:CPU", &[line(1, "python3", 0, &[event(1, 0, 1, &[])]), names(&["step 1"])]))
+                .unwrap();
+        assert_eq!(findings(&file), [(Cause::NoDeviceWork, 1)]);
+        assert_eq!(file.ranks[0].ranges.len(), 1);
+        for other in
+            [&b""[..], b"\n[1, 2]", b"\nhello world", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"]
+        {
+            assert!(matches!(read(other), Err(ReadError::Format { .. })), "{other:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(space: Vec<u8>) {
+            let _ = read(&[b"\x0a", &space[..]].concat());
+        }
+
+        #[test]
+        fn no_damage_makes_it_panic(at in 0usize..4_000, byte: u8, cut in 0usize..4_000) {
+            let events: Vec<_> = (0..20).map(|i| event(1 + i % 3, i * 7_000, 5_000, &[stat(1, i)])).collect();
+            let parts = [line(1, "Stream #1", 3, &events), names(&["a", "b", "c"]), stat_names(&["correlation_id"])];
+            let mut space = plane("/device:GPU:0", &parts);
+            let length = space.len();
+            space[at % length] = byte;
+            if let Ok(file) = read(&space[..length - cut % length]) {
+                for work in file.ranks.iter().flat_map(|trace| &trace.work) {
+                    prop_assert!(work.duration_ns() >= 0);
+                }
+            }
+        }
     }
 }

@@ -83,6 +83,23 @@ impl TraceBuilder {
         self.work.len()
     }
 
+    /// Adds `delta_ns` to every stamp: the base time of a trace may only be known at its end.
+    pub fn shift(&mut self, delta_ns: i64) {
+        let shift = |start: &mut i64, end: &mut i64| {
+            *start = start.saturating_add(delta_ns);
+            *end = end.saturating_add(delta_ns);
+        };
+        self.work.iter_mut().for_each(|(work, ..)| shift(&mut work.start_ns, &mut work.end_ns));
+        self.launches.iter_mut().for_each(|(launch, _)| shift(&mut launch.start_ns, &mut launch.end_ns));
+        self.operators
+            .iter_mut()
+            .for_each(|(operator, _)| shift(&mut operator.start_ns, &mut operator.end_ns));
+        self.ranges.iter_mut().for_each(|range| shift(&mut range.start_ns, &mut range.end_ns));
+        self.annotations.iter_mut().for_each(|note| shift(&mut note.start_ns, &mut note.end_ns));
+        self.waits.iter_mut().for_each(|wait| shift(&mut wait.start_ns, &mut wait.end_ns));
+        self.memory.iter_mut().for_each(|sample| sample.at_ns = sample.at_ns.saturating_add(delta_ns));
+    }
+
     /// Sorts and links.
     pub fn finish(mut self, path: &Path, format: Format, epoch: Epoch) -> RankTrace {
         self.launches.sort_by_key(|(launch, _)| launch.start_ns);

@@ -56,6 +56,20 @@ pub enum WorkKind {
     Graph,
 }
 
+impl WorkKind {
+    /// The activity of a name, for formats that write copies and fills among the kernels: `MemcpyD2D`, `Memset`, and
+    /// the kernels by which ROCm copies and fills.
+    pub(crate) fn of_name(name: &str) -> Self {
+        if name.starts_with("Memcpy") || name.starts_with("__amd_rocclr_copy") {
+            Self::Copy
+        } else if name.starts_with("Memset") || name.starts_with("__amd_rocclr_fill") {
+            Self::Fill
+        } else {
+            Self::Kernel
+        }
+    }
+}
+
 /// A stream or hardware queue of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stream {
