@@ -5,6 +5,8 @@
 pub mod chrome;
 pub mod class;
 pub mod diagnosis;
+mod json;
+mod naming;
 pub mod nsight;
 pub mod partition;
 pub mod read;

@@ -100,6 +100,8 @@ causes! {
     ControlByte => "control_byte", "names with raw control bytes, kept", false;
     /// An event that is no JSON: skipped.
     BrokenEvent => "broken_event", "events that are no JSON, skipped", true;
+    /// Metadata beside the events that cannot be read: left out.
+    BrokenMetadata => "broken_metadata", "metadata that cannot be read, left out", true;
     /// An event without a readable start.
     NoStamp => "no_stamp", "events without a readable stamp, skipped", true;
     /// Device work at instant zero without a duration: the profiler lost it.
@@ -181,6 +183,15 @@ impl FileReading {
     pub fn device_coverage(&self) -> Option<f64> {
         let all = self.device_events + self.lost_device_events;
         (all > 0).then(|| self.device_events as f64 / all as f64)
+    }
+}
+
+/// What of a text fits into an example.
+pub(crate) fn shortened(text: &str) -> String {
+    const CHARACTERS: usize = 80;
+    match text.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
