@@ -6,7 +6,6 @@ pub mod chrome;
 pub mod class;
 pub mod diagnosis;
 mod json;
-mod naming;
 pub mod nsight;
 pub mod partition;
 pub mod read;

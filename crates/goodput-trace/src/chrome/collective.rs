@@ -47,7 +47,7 @@ pub(super) fn collective_args(
         };
         match key {
             b"Collective name" => {
-                let named = CollectiveKind::of_name(&String::from_utf8_lossy(text));
+                let named = kind_of(&String::from_utf8_lossy(text));
                 // "coalesced" and the like tell less than the kernel.
                 if named != CollectiveKind::Unknown {
                     collective.kind = named;
@@ -71,6 +71,16 @@ pub(super) fn collective_args(
     collective.in_elements = collective.in_elements.or(in_split);
     collective.out_elements = collective.out_elements.or(out_split);
     Ok(collective)
+}
+
+/// The exchange that PyTorch names: `allreduce`, `_reduce_scatter_base`, `all_to_allv`, `_reduce_oop`, `send`.
+fn kind_of(name: &str) -> CollectiveKind {
+    match CollectiveKind::of_kernel(name) {
+        CollectiveKind::Unknown if name.contains("reduce") => CollectiveKind::Reduce,
+        CollectiveKind::Unknown if name.contains("send") => CollectiveKind::Send,
+        CollectiveKind::Unknown if name.contains("recv") => CollectiveKind::Receive,
+        kind => kind,
+    }
 }
 
 fn number<T: TryFrom<i64>>(text: &[u8]) -> Option<T> {
@@ -142,6 +152,23 @@ mod tests {
         assert_eq!(args.kind, CollectiveKind::AllToAll);
         assert_eq!((args.in_elements, args.out_elements), (Some(7), Some(6)));
         assert_eq!(args.ranks, None);
+    }
+
+    #[test]
+    fn names_of_exchanges() {
+        for (name, kind) in [
+            ("allreduce_coalesced", CollectiveKind::AllReduce),
+            ("_allgather_base", CollectiveKind::AllGather),
+            ("_reduce_scatter_base", CollectiveKind::ReduceScatter),
+            ("all_to_all", CollectiveKind::AllToAll),
+            ("_reduce_oop", CollectiveKind::Reduce),
+            ("send", CollectiveKind::Send),
+            ("recv", CollectiveKind::Receive),
+            ("barrier", CollectiveKind::Barrier),
+            ("coalesced", CollectiveKind::Unknown),
+        ] {
+            assert_eq!(kind_of(name), kind, "{name}");
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::foreign;
 use super::metadata::Metadata;
 use super::open::OpenEvents;
 use super::rows::{Rows, Span, number_of, span_of};
-use crate::json::{Scanner, micros_to_ns};
-use crate::naming::is_garbage_collection_bytes;
+use super::rows::{is_collector, stamp};
+use crate::json::Scanner;
 use crate::reading::{Cause, FileReading, FileTraces, Format, shortened};
 use crate::trace::{Epoch, Identity, RankEvidence, RankTrace};
 
@@ -40,7 +40,7 @@ impl ChromeFile {
         self.reading.events += 1;
         match (event.phase, event.category) {
             (b'X', Category::Other) => self.reading.ignored += 1,
-            (b'X', Category::Python) if !is_garbage_collection_bytes(event.name) => self.reading.ignored += 1,
+            (b'X', Category::Python) if !is_collector(event.name) => self.reading.ignored += 1,
             (b'X', _) => {
                 if let Some(span) = span_of(event, at, &mut self.reading) {
                     self.add(event, span);
@@ -88,7 +88,7 @@ impl ChromeFile {
         else {
             return self.unfinished(event, at);
         };
-        let (Some(start_ns), Some(end_ns)) = (micros_to_ns(first.start), micros_to_ns(event.start)) else {
+        let (Some(start_ns), Some(end_ns)) = (stamp(first.start), stamp(event.start)) else {
             return self.refuse(Cause::NoStamp, &first, begun.at);
         };
         if end_ns < start_ns {
@@ -107,7 +107,7 @@ impl ChromeFile {
     }
 
     fn memory(&mut self, event: &Event<'_>, at: u64) {
-        match micros_to_ns(event.start) {
+        match stamp(event.start) {
             Some(at_ns) => {
                 let is_kept = self.main.memory(&event.args, at_ns);
                 self.reading.ignored += u64::from(!is_kept);
@@ -161,6 +161,8 @@ impl ChromeFile {
 fn trace_of(rows: Rows, identity: Identity, metadata: &Metadata, path: &Path) -> RankTrace {
     let Rows { mut builder, earliest_ns, .. } = rows;
     builder.identity = Some(identity);
+    // Some versions link no operator, see `Rows::work`.
+    builder.operators_by_nesting = true;
     builder.devices.clone_from(&metadata.devices);
     if metadata.base_ns != 0 {
         builder.shift(metadata.base_ns);

@@ -31,7 +31,9 @@ impl Metadata {
     pub fn set(&mut self, key: &[u8], raw: &[u8]) -> bool {
         if key == b"baseTimeNanoseconds" {
             let value = Scanner::new(raw).value().map_or(raw, |value| value.scalar());
-            return integer(value).map(|base_ns| self.base_ns = base_ns).is_some();
+            let base_ns = integer(value).filter(|ns| (0..1 << 62).contains(ns));
+            self.base_ns = base_ns.unwrap_or(self.base_ns);
+            return base_ns.is_some();
         }
         let Ok(value) = serde_json::from_str::<Value>(&String::from_utf8_lossy(raw)) else { return false };
         match key {

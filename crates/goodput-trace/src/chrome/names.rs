@@ -6,9 +6,8 @@ use goodput_core::records::{Symbol, Symbols};
 
 use crate::class::Class;
 use crate::json::decode;
-use crate::naming::{annotation_kind, call, operator_kind};
 use crate::reading::{Cause, FileReading, shortened};
-use crate::trace::{CollectiveKind, HostKind};
+use crate::trace::{CollectiveKind, HostKind, may_enqueue};
 
 /// A kernel.
 #[derive(Debug, Clone, Copy)]
@@ -64,17 +63,17 @@ impl Names {
 
     pub fn call(&mut self, raw: &[u8], seen: Seen<'_>) -> Call {
         self.calls.get(raw, seen, |text, name| {
-            let call = call(text);
-            Call { name, enqueues: call.enqueues, kind: call.kind }
+            let kind = HostKind::of_call(text);
+            Call { name, enqueues: may_enqueue(text) && kind != Some(HostKind::Allocator), kind }
         })
     }
 
     pub fn operator(&mut self, raw: &[u8], seen: Seen<'_>) -> Operator {
-        self.operators.get(raw, seen, |text, name| Operator { name, kind: operator_kind(text) })
+        self.operators.get(raw, seen, |text, name| Operator { name, kind: HostKind::of_operator(text) })
     }
 
     pub fn annotation(&mut self, raw: &[u8], seen: Seen<'_>) -> (Symbol, HostKind) {
-        self.annotations.get(raw, seen, |text, name| (name, annotation_kind(text)))
+        self.annotations.get(raw, seen, |text, name| (name, HostKind::of_range(text)))
     }
 
     pub fn text(&mut self, raw: &[u8], seen: Seen<'_>) -> Symbol {

@@ -12,11 +12,10 @@ use super::foreign;
 use super::names::{Kernel, Names, Seen};
 use crate::class::Class;
 use crate::json::{integer, micros_to_ns};
-use crate::naming::is_garbage_collection_bytes;
 use crate::reading::{Cause, FileReading, shortened};
 use crate::trace::{
     CollectiveKind, DeviceAnnotation, DeviceWork, HostKind, HostRange, Launch, MemorySample, Operator,
-    Stream, StreamWait, Thread, TraceBuilder, WorkKind,
+    Stream, StreamWait, Thread, TraceBuilder, WorkKind, is_garbage_collection,
 };
 
 /// The rows of one rank while its file is read.
@@ -70,7 +69,7 @@ impl Rows {
             Category::DeviceAnnotation => self.device_annotation(event, span, reading),
             Category::Sync => self.wait(event, span),
             Category::Absent => self.uncategorised(event, span, reading),
-            Category::Python if is_garbage_collection_bytes(event.name) => {
+            Category::Python if is_collector(event.name) => {
                 let name = self.names.text(event.name, seen(&mut self.builder, reading, span.at));
                 self.range(event, span, name, HostKind::GarbageCollection)
             }
@@ -264,6 +263,17 @@ impl Rows {
     }
 }
 
+/// Whether a Python frame is the garbage collector.
+pub(super) fn is_collector(name: &[u8]) -> bool {
+    name.len() < 32 && std::str::from_utf8(name).is_ok_and(is_garbage_collection)
+}
+
+/// Microseconds as nanoseconds, when they can be an instant: within 146 years after and 36 before what they count from.
+#[inline]
+pub(super) fn stamp(text: &[u8]) -> Option<i64> {
+    micros_to_ns(text).filter(|ns| (-(1 << 60)..1 << 62).contains(ns))
+}
+
 /// The stamps of a complete event; `None` is counted as what it is.
 pub(super) fn span_of(event: &Event<'_>, at: u64, reading: &mut FileReading) -> Option<Span> {
     let refuse = |cause, reading: &mut FileReading| {
@@ -271,7 +281,7 @@ pub(super) fn span_of(event: &Event<'_>, at: u64, reading: &mut FileReading) -> 
         reading.find(cause, at, || shortened(&String::from_utf8_lossy(event.name)));
         None
     };
-    let Some(start_ns) = micros_to_ns(event.start) else { return refuse(Cause::NoStamp, reading) };
+    let Some(start_ns) = stamp(event.start) else { return refuse(Cause::NoStamp, reading) };
     let duration_ns = match micros_to_ns(event.duration) {
         // Kineto writes -1 for what never ended.
         None | Some(-1000) => return refuse(Cause::Unfinished, reading),
@@ -281,7 +291,7 @@ pub(super) fn span_of(event: &Event<'_>, at: u64, reading: &mut FileReading) -> 
     if start_ns == 0 && duration_ns == 0 && event.category.is_device_work() {
         return refuse(Cause::LostDeviceEvent, reading);
     }
-    match start_ns.checked_add(duration_ns) {
+    match start_ns.checked_add(duration_ns).filter(|&end_ns| end_ns < 1 << 62) {
         Some(end_ns) => Some(Span { start_ns, end_ns, at }),
         None => refuse(Cause::NoStamp, reading),
     }

@@ -18,9 +18,27 @@ impl HostKind {
         if name.starts_with("autograd::engine::evaluate_function") {
             return Self::Backward;
         }
+        if is_compilation(name) {
+            return Self::Compile;
+        }
+        if is_garbage_collection(name) {
+            return Self::GarbageCollection;
+        }
         match iteration(name) {
             Some(number) => Self::Iteration(number),
             None => Self::Annotation,
+        }
+    }
+
+    /// The kind of an operator of the framework that the partition asks for. Old traces of PyTorch write the
+    /// profiler's and the user's ranges as operators too.
+    pub fn of_operator(name: &str) -> Option<Self> {
+        if matches!(name, "aten::item" | "aten::_local_scalar_dense") {
+            return Some(Self::HostSync);
+        }
+        match Self::of_range(name) {
+            Self::Annotation | Self::Iteration(_) => None,
+            kind => Some(kind),
         }
     }
 
@@ -57,6 +75,38 @@ impl HostKind {
         let allocates = ALLOCATIONS.iter().chain(&VIRTUAL_MEMORY).any(|stem| call.starts_with(stem));
         allocates.then_some(Self::Allocator)
     }
+}
+
+/// Whether a call of the runtime or driver may enqueue device work. Some only ask: in a trace of training they are
+/// half of all calls.
+pub(crate) fn may_enqueue(name: &str) -> bool {
+    const ASK: [&str; 6] = ["Get", "Query", "IsCapturing", "Occupancy", "PeekAtLastError", "ElapsedTime"];
+    !ASK.iter().any(|word| name.contains(word)) && !name.ends_with("Synchronize")
+}
+
+/// Names that TorchDynamo, Inductor and Triton give to compilation. Running what was compiled
+/// (`Torch-Compiled Region`, `CompiledFunction`) and looking it up (`TorchDynamo Cache Lookup`) are not.
+fn is_compilation(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "(dynamo_timed)",
+        "compile_inner",
+        "compile_fx",
+        "compile_attempt",
+        "entire_frame_compile",
+        "backend_compile",
+        "inductor_compile",
+        "call_user_compiler",
+        "async_compile",
+        "triton_compile",
+        "torch._dynamo.",
+        "torch._inductor.",
+    ];
+    NAMES.iter().any(|word| name.contains(word))
+}
+
+/// Python's collector, as PyTorch's profiler (`Python GC`) or the user names it.
+pub(crate) fn is_garbage_collection(name: &str) -> bool {
+    name.starts_with("Python GC") || matches!(name, "gc" | "GC" | "gc.collect" | "garbage collection")
 }
 
 /// The name of a call without the version that CUPTI appends: `cudaLaunchKernel_v7000`, `cudaLaunchKernel_ptsz_v7000`.
@@ -109,6 +159,12 @@ mod tests {
     #[case("forward", HostKind::Annotation)]
     #[case("layer12", HostKind::Annotation)]
     #[case("99999999999999999999", HostKind::Annotation)]
+    #[case("_compile.compile_inner (dynamo_timed)", HostKind::Compile)]
+    #[case("CompiledFunction", HostKind::Annotation)]
+    #[case("TorchDynamo Cache Lookup", HostKind::Annotation)]
+    #[case("Torch-Compiled Region: 0/0", HostKind::Annotation)]
+    #[case("Python GC", HostKind::GarbageCollection)]
+    #[case("step[DECODE bs=32]", HostKind::Iteration(None))]
     #[case("", HostKind::Annotation)]
     fn names_tell_the_kind_of_a_range(#[case] name: &str, #[case] expected: HostKind) {
         assert_eq!(HostKind::of_range(name), expected);
@@ -133,6 +189,36 @@ mod tests {
     #[case("write", None)]
     fn names_tell_the_kind_of_a_call(#[case] name: &str, #[case] expected: Option<HostKind>) {
         assert_eq!(HostKind::of_call(name), expected);
+    }
+
+    #[rstest]
+    #[case("autograd::engine::evaluate_function: MmBackward0", Some(HostKind::Backward))]
+    #[case("aten::item", Some(HostKind::HostSync))]
+    #[case("aten::_local_scalar_dense", Some(HostKind::HostSync))]
+    #[case("ProfilerStep#5", Some(HostKind::Step(Some(5))))]
+    #[case("aten::mm", None)]
+    #[case("CompiledFunctionBackward", None)]
+    fn names_tell_the_kind_of_an_operator(#[case] name: &str, #[case] expected: Option<HostKind>) {
+        assert_eq!(HostKind::of_operator(name), expected);
+    }
+
+    #[test]
+    fn calls_that_only_ask_enqueue_nothing() {
+        for name in
+            ["cudaStreamGetPriority", "cudaEventQuery", "hipStreamIsCapturing", "cudaStreamSynchronize"]
+        {
+            assert!(!may_enqueue(name), "{name}");
+        }
+        for name in [
+            "cudaLaunchKernel",
+            "cuLaunchKernelEx",
+            "hipGraphLaunch",
+            "cudaMemcpy",
+            "cudaMemsetAsync",
+            "INVALID",
+        ] {
+            assert!(may_enqueue(name), "{name}");
+        }
     }
 
     #[test]
