@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use goodput_trace::class::{Class, Coarse};
+use goodput_trace::partition::Splits;
 use goodput_trace::reading::{Cause, FileTraces, ReadError};
 use goodput_trace::trace::{Epoch, HostKind, RankTrace, WorkKind};
 use goodput_trace::{nsight, xplane};
@@ -90,6 +91,17 @@ fn partition(trace: &RankTrace) -> Partition {
             }
         }
     }
+    let ours = goodput_trace::partition::partition(trace, (from, to), &Splits::default(), |_, _| true);
+    let ours = [
+        ours.compute_ns(),
+        ours.exposed_comm_ns(),
+        ours.exposed_mem_ns(),
+        ours.idle_ns(),
+        ours.host_late_ns(),
+        ours.launch_latency_ns(),
+        ours.unattributed_ns(),
+    ];
+    assert_eq!(ours, parts, "the partition and the second opinion differ");
     let [compute, communication, memory, idle, host_late, launch, unattributed] = parts;
     Partition { window: to - from, compute, communication, memory, idle, host_late, launch, unattributed }
 }
@@ -509,7 +521,7 @@ mod xspaces {
         let expected =
             [("copy-start.4", Class::Memory), ("dot.2", Class::Gemm), ("all-reduce.3", Class::Communication)];
         assert_eq!(found, expected);
-        assert_eq!(trace.name(trace.annotations[0].name), "step 12");
+        assert_eq!(trace.name(trace.annotations[0].name), "ProfilerStep#12");
         assert_eq!((file.reading.events, file.reading.ignored), (6, 2));
     }
 

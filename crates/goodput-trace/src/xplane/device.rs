@@ -172,7 +172,7 @@ impl<'a> PlaneReader<'_, 'a> {
         self.reading.device_events += 1;
     }
 
-    /// Steps are named by their number alone.
+    /// Steps are named by their number alone. They are what Kineto calls `ProfilerStep#N` on the device's timeline.
     fn step(&mut self, (start, end): (i64, i64), metadata: &EventMetadata<'a>, stream: Stream) {
         let example = || format!("plane {}, step {}", self.plane.name, metadata.name);
         let Some((start_ns, end_ns)) = self.reading.interval(Some(start), Some(end), false, self.at, example)
@@ -180,7 +180,7 @@ impl<'a> PlaneReader<'_, 'a> {
             return;
         };
         let builder = &mut self.trace.builder;
-        let name = builder.intern(&format!("step {}", metadata.name));
+        let name = builder.intern(&format!("ProfilerStep#{}", metadata.name));
         let stream = builder.stream(stream);
         builder.annotations.push(DeviceAnnotation { start_ns, end_ns, name, stream });
     }
