@@ -10,6 +10,7 @@ pub mod nsight;
 pub mod partition;
 pub mod read;
 pub mod reading;
+pub mod repair;
 pub mod rocprof;
 pub mod steps;
 pub mod trace;

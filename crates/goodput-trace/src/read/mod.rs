@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::reading::{FileReading, FileTraces, ReadError};
+use crate::repair::repair;
 use crate::trace::RankTrace;
 
 /// How a set of traces is read.
@@ -82,7 +83,11 @@ pub fn read_file(path: &Path, options: &ReadOptions<'_>) -> Result<FileTraces, R
         };
     };
     let mut whole = Cursor::new(head).chain(text);
-    format::read(format, path, compression.is_some(), &mut whole)
+    let mut traces = format::read(format, path, compression.is_some(), &mut whole)?;
+    for trace in &mut traces.ranks {
+        repair(trace, &mut traces.reading);
+    }
+    Ok(traces)
 }
 
 fn unknown(head: &[u8]) -> String {

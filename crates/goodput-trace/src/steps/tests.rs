@@ -22,8 +22,12 @@ fn numbers(steps: &Steps) -> Vec<Option<i64>> {
 fn covered(trace: &RankTrace, steps: &Steps) -> bool {
     let windows =
         steps.before.into_iter().chain(steps.steps.iter().filter_map(|s| s.device)).chain(steps.after);
-    let (start, end) = trace.device_window().unwrap();
-    windows.fold(Some(start), |at, (from, to)| (at == Some(from) && from <= to).then_some(to)) == Some(end)
+    let (mut at, end) = trace.device_window().unwrap();
+    for (from, to) in windows {
+        assert!(from == at && from <= to);
+        at = to;
+    }
+    at == end
 }
 
 #[test]
