@@ -8,6 +8,7 @@ pub mod diagnosis;
 mod json;
 pub mod nsight;
 pub mod partition;
+pub mod peers;
 pub mod read;
 pub mod reading;
 pub mod repair;

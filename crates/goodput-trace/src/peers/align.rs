@@ -1,0 +1,341 @@
+//! Which collective of one rank is which of another, when no sequence number says so.
+//!
+//! Captures start at different collectives, lose some and end apart. The start is settled first, since the collectives
+//! of a job repeat and a shift by a whole step looks alike: of all shifts the one that makes the ends agree best, for
+//! a synchronising collective ends everywhere at once. From there the longest common subsequence is followed (Myers
+//! 1986, "An O(ND) Difference Algorithm and Its Variations"), in blocks, so that the work stays near-linear.
+
+/// A collective as far as ranks can be compared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Item {
+    /// Hash of what is alike on all members: kind, sizes, name.
+    pub signature: u64,
+    /// The numbered step that launched it.
+    pub step: Option<i64>,
+    /// End on the rank's own clock.
+    pub end_ns: i64,
+}
+
+impl Item {
+    fn is_like(&self, other: &Self) -> bool {
+        self.signature == other.signature
+            && match (self.step, other.step) {
+                (Some(mine), Some(theirs)) => mine == theirs,
+                _ => true,
+            }
+    }
+}
+
+/// Pairs from the start that a shift is judged by.
+const SAMPLE: usize = 64;
+/// Collectives that a capture may start later than another.
+const MAX_SHIFT: usize = 1024;
+/// End differences that vary less than this are the same collectives for sure: the true spread is a few microseconds.
+const TIGHT_NS: i64 = 10_000;
+/// Clocks that agree to this need no further search.
+const NEAR_NS: i64 = 1_000_000;
+/// Agreeing pairs in a row by which a shift is seen to hold.
+const HOLDS: usize = 8;
+/// Edits that are searched before the best path is taken as it is.
+const MAX_EDITS: usize = 256;
+/// Agreeing pairs after which a path is taken.
+const RESYNCHRONISED: usize = 32;
+
+/// For each item of `other` its index in `reference`. `one_clock` says that both count from 1970.
+pub(super) fn align(reference: &[Item], other: &[Item], one_clock: bool) -> Vec<Option<u32>> {
+    let (x, y) = anchor(reference, other, shift(reference, other, one_clock));
+    let mut partner = vec![None; other.len()];
+    let mut pair = |left: usize, right: usize| partner[right] = u32::try_from(left).ok();
+    follow(&reference[x..], &other[y..], |left, right| pair(x + left, y + right));
+    let backwards = |items: &[Item]| items.iter().rev().copied().collect::<Vec<_>>();
+    follow(&backwards(&reference[..x]), &backwards(&other[..y]), |left, right| pair(x - 1 - left, y - 1 - right));
+    partner
+}
+
+/// Where a shift begins to hold.
+fn anchor(reference: &[Item], other: &[Item], shift: isize) -> (usize, usize) {
+    let (x, y) = start_of(shift);
+    let (x, y) = (x.min(reference.len()), y.min(other.len()));
+    let holds = |at: &usize| {
+        let pairs = reference[x + at..].iter().zip(&other[y + at..]).take(HOLDS);
+        pairs.clone().count() > 0 && pairs.clone().all(|(left, right)| left.is_like(right))
+    };
+    let overlap = (reference.len() - x).min(other.len() - y);
+    let at = (0..overlap.min(SAMPLE)).find(holds).unwrap_or(0);
+    (x + at, y + at)
+}
+
+/// Tells the pairs of a longest common subsequence, from the start of both.
+fn follow(reference: &[Item], other: &[Item], mut pair: impl FnMut(usize, usize)) {
+    let (mut x, mut y) = (0, 0);
+    while x < reference.len() && y < other.len() {
+        if reference[x].is_like(&other[y]) {
+            pair(x, y);
+            (x, y) = (x + 1, y + 1);
+            continue;
+        }
+        let detour = Detour::around(&reference[x..], &other[y..]);
+        for (left, right) in detour.pairs {
+            pair(x + left, y + right);
+        }
+        (x, y) = (x + detour.left, y + detour.right);
+    }
+}
+
+fn start_of(shift: isize) -> (usize, usize) {
+    (usize::try_from(shift).unwrap_or(0), usize::try_from(-shift).unwrap_or(0))
+}
+
+/// How well a shift fits.
+struct Fit {
+    shift: isize,
+    alike: usize,
+    /// Median deviation of the differences of the ends.
+    deviation_ns: i64,
+    /// Median difference of the ends.
+    offset_ns: i64,
+}
+
+/// The `shift` for which `other[j]` is `reference[j + shift]`.
+fn shift(reference: &[Item], other: &[Item], one_clock: bool) -> isize {
+    let shortest = reference.len().min(other.len());
+    let sample = shortest.min(SAMPLE);
+    let in_place = fit(reference, other, 0);
+    let is_settled = in_place.alike == sample
+        && in_place.deviation_ns <= TIGHT_NS
+        && (!one_clock || in_place.offset_ns.saturating_abs() <= NEAR_NS);
+    if is_settled {
+        return 0;
+    }
+    let farthest = |length: usize| isize::try_from(length.min(MAX_SHIFT)).unwrap_or(0);
+    let mut fits = vec![in_place];
+    fits.extend(
+        (1..farthest(reference.len()))
+            .chain((1..farthest(other.len())).map(|shift| -shift))
+            .map(|shift| fit(reference, other, shift))
+            // A few pairs agree by chance.
+            .filter(|fit| fit.alike >= 3 && 2 * fit.alike >= sample),
+    );
+    let most = fits.iter().map(|fit| fit.alike).max().unwrap_or(0);
+    // A shift shortens the overlap of short captures, hence half.
+    fits.retain(|fit| 2 * fit.alike >= most);
+    let best = fits.iter().map(|fit| fit.deviation_ns).min().unwrap_or(0);
+    fits.retain(|fit| fit.deviation_ns <= best.saturating_mul(2).saturating_add(1000));
+    fits.iter()
+        .min_by_key(|fit| {
+            let apart_ns = if one_clock { fit.offset_ns.saturating_abs() } else { 0 };
+            (apart_ns, std::cmp::Reverse(fit.alike), fit.shift.abs())
+        })
+        .map_or(0, |fit| fit.shift)
+}
+
+fn fit(reference: &[Item], other: &[Item], shift: isize) -> Fit {
+    let (x, y) = start_of(shift);
+    let mut differences: Vec<i64> = reference[x.min(reference.len())..]
+        .iter()
+        .zip(&other[y.min(other.len())..])
+        .take(SAMPLE)
+        .filter(|(left, right)| left.is_like(right))
+        .map(|(left, right)| right.end_ns.saturating_sub(left.end_ns))
+        .collect();
+    let alike = differences.len();
+    let offset_ns = lower_median(&mut differences);
+    for difference in &mut differences {
+        *difference = difference.saturating_sub(offset_ns).saturating_abs();
+    }
+    Fit { shift, alike, deviation_ns: lower_median(&mut differences), offset_ns }
+}
+
+fn lower_median(values: &mut [i64]) -> i64 {
+    match values.len() {
+        0 => 0,
+        count => *values.select_nth_unstable((count - 1) / 2).1,
+    }
+}
+
+/// A way around a difference: how much of each side it takes, and the pairs on it.
+struct Detour {
+    left: usize,
+    right: usize,
+    pairs: Vec<(usize, usize)>,
+}
+
+/// A run of agreeing pairs on a path.
+#[derive(Clone, Copy)]
+struct Run {
+    left: usize,
+    right: usize,
+    length: usize,
+    before: Option<usize>,
+}
+
+/// How far a diagonal has come, and its last run.
+#[derive(Clone, Copy, Default)]
+struct Reach {
+    left: usize,
+    last: Option<usize>,
+}
+
+impl Detour {
+    /// The shortest edit script from here until enough agree again, both ends are reached, or the edits are used up.
+    fn around(left: &[Item], right: &[Item]) -> Self {
+        // `diagonals[middle + left index - right index]`
+        let middle = MAX_EDITS + 1;
+        let mut diagonals = vec![Reach::default(); 2 * middle + 1];
+        let mut runs: Vec<Run> = Vec::new();
+        for edits in 1..=MAX_EDITS {
+            let mut best: Option<(usize, usize, Option<usize>)> = None;
+            for at in (middle - edits..=middle + edits).step_by(2) {
+                let (below, above) = (diagonals[at - 1], diagonals[at + 1]);
+                let skips_right = at == middle - edits || (at != middle + edits && below.left < above.left);
+                let mut reach = if skips_right { above } else { Reach { left: below.left + 1, ..below } };
+                let Some(y) = (reach.left + middle).checked_sub(at) else { continue };
+                let length = match (left.get(reach.left..), right.get(y..)) {
+                    (Some(left), Some(right)) => {
+                        left.iter().zip(right).take_while(|(left, right)| left.is_like(right)).count()
+                    }
+                    _ => 0,
+                };
+                if length > 0 {
+                    runs.push(Run { left: reach.left, right: y, length, before: reach.last });
+                    reach = Reach { left: reach.left + length, last: Some(runs.len() - 1) };
+                }
+                diagonals[at] = reach;
+                let (x, y) = (reach.left, y + length);
+                let is_over = x >= left.len() && y >= right.len();
+                let is_taken = is_over || length >= RESYNCHRONISED || edits == MAX_EDITS;
+                if is_taken && best.is_none_or(|(left, right, _)| left + right < x + y) {
+                    best = Some((x, y, reach.last));
+                }
+            }
+            if let Some((x, y, last)) = best {
+                return Self { left: x, right: y, pairs: pairs(&runs, last) };
+            }
+        }
+        Self { left: 1, right: 1, pairs: Vec::new() }
+    }
+}
+
+fn pairs(runs: &[Run], mut last: Option<usize>) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    while let Some(run) = last.and_then(|last| runs.get(last)) {
+        pairs.extend((0..run.length).map(|step| (run.left + step, run.right + step)));
+        last = run.before;
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(text: &str) -> Vec<Item> {
+        text.bytes()
+            .enumerate()
+            .map(|(at, byte)| Item { signature: byte.into(), step: None, end_ns: at as i64 * 1000 })
+            .collect()
+    }
+
+    /// Irregular ends, as real ones are.
+    fn irregular(count: usize, period: usize) -> Vec<Item> {
+        let mut end_ns = 0;
+        (0..count)
+            .map(|at| {
+                end_ns += 1_000_000 + (at * at * 7919 % 100_003) as i64 * 7;
+                Item { signature: (at % period) as u64, step: None, end_ns }
+            })
+            .collect()
+    }
+
+    fn length(partner: &[Option<u32>]) -> usize {
+        partner.iter().flatten().count()
+    }
+
+    #[test]
+    fn captures_one_collective_apart() {
+        let partner = align(&items("abcabcabc"), &items("bcabcabca"), false);
+        assert_eq!(partner, [1, 2, 3, 4, 5, 6, 7, 8].map(Some).into_iter().chain([None]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn captures_a_whole_step_apart_are_told_by_their_ends() {
+        let all = irregular(60, 6);
+        let late: Vec<Item> = all[6..].iter().map(|item| Item { end_ns: item.end_ns + 77_000_000_000, ..*item }).collect();
+        let partner = align(&all, &late, false);
+        assert!((0..late.len()).all(|at| partner[at] == Some(at as u32 + 6)));
+    }
+
+    #[test]
+    fn a_strict_period_is_told_by_step_numbers_or_one_clock() {
+        let all: Vec<Item> = (0..40)
+            .map(|at| Item { signature: at % 4, step: Some(at as i64 / 4), end_ns: at as i64 * 1_000_000 })
+            .collect();
+        let unnumbered: Vec<Item> = all.iter().map(|item| Item { step: None, ..*item }).collect();
+        for (reference, late, one_clock) in
+            [(&all, all[8..].to_vec(), false), (&unnumbered, unnumbered[8..].to_vec(), true)]
+        {
+            let partner = align(reference, &late, one_clock);
+            assert!((0..late.len()).all(|at| partner[at] == Some(at as u32 + 8)));
+        }
+    }
+
+    #[test]
+    fn lost_collectives_shift_nothing_after_them() {
+        let all = irregular(20_000, 7);
+        let lost = [3, 500, 501, 502, 9_000, 19_990];
+        let other: Vec<Item> =
+            all.iter().enumerate().filter(|(at, _)| !lost.contains(at)).map(|(_, item)| *item).collect();
+        let partner = align(&all, &other, true);
+        assert_eq!(length(&partner), other.len());
+        let wrong = partner.iter().enumerate().filter(|&(at, found)| {
+            found.is_none_or(|found| all[found as usize].end_ns != other[at].end_ns)
+        });
+        assert_eq!(wrong.count(), 0);
+    }
+
+    /// The textbook table.
+    fn longest(left: &[Item], right: &[Item]) -> usize {
+        let mut row = vec![0; right.len() + 1];
+        for item in left {
+            let mut corner = 0;
+            for (at, other) in right.iter().enumerate() {
+                let above = row[at + 1];
+                row[at + 1] = if item.is_like(other) { corner + 1 } else { above.max(row[at]) };
+                corner = above;
+            }
+        }
+        row[right.len()]
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_pairs_are_ordered_and_alike(left in "[a-d]{0,80}", right in "[a-d]{0,80}") {
+            let (left, right) = (items(&left), items(&right));
+            let partner = align(&left, &right, false);
+            let found: Vec<u32> = partner.iter().flatten().copied().collect();
+            proptest::prop_assert!(found.is_sorted_by(|a, b| a < b));
+            for (at, found) in partner.iter().enumerate() {
+                if let Some(found) = found {
+                    proptest::prop_assert!(left[*found as usize].is_like(&right[at]));
+                }
+            }
+        }
+
+        /// Short sequences, of which no shift is sure, are followed from their start.
+        #[test]
+        fn a_detour_is_a_longest_common_subsequence(left in "[a-d]{1,24}", right in "[a-d]{1,24}") {
+            let (left, right) = (items(&left), items(&right));
+            proptest::prop_assume!(!left[0].is_like(&right[0]));
+            let detour = Detour::around(&left, &right);
+            proptest::prop_assert_eq!(detour.pairs.len(), longest(&left, &right));
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_collectives_take_no_quadratic_time() {
+        let all = irregular(100_000, 5);
+        let other: Vec<Item> =
+            all.iter().enumerate().filter(|(at, _)| at % 997 != 0).map(|(_, item)| *item).collect();
+        assert_eq!(length(&align(&all, &other, false)), other.len());
+    }
+}
