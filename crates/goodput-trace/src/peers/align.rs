@@ -48,7 +48,9 @@ pub(super) fn align(reference: &[Item], other: &[Item], one_clock: bool) -> Vec<
     let mut pair = |left: usize, right: usize| partner[right] = u32::try_from(left).ok();
     follow(&reference[x..], &other[y..], |left, right| pair(x + left, y + right));
     let backwards = |items: &[Item]| items.iter().rev().copied().collect::<Vec<_>>();
-    follow(&backwards(&reference[..x]), &backwards(&other[..y]), |left, right| pair(x - 1 - left, y - 1 - right));
+    follow(&backwards(&reference[..x]), &backwards(&other[..y]), |left, right| {
+        pair(x - 1 - left, y - 1 - right)
+    });
     partner
 }
 
@@ -230,19 +232,19 @@ mod tests {
     use super::*;
 
     fn items(text: &str) -> Vec<Item> {
-        text.bytes()
-            .enumerate()
-            .map(|(at, byte)| Item { signature: byte.into(), step: None, end_ns: at as i64 * 1000 })
+        (0..)
+            .zip(text.bytes())
+            .map(|(at, byte)| Item { signature: byte.into(), step: None, end_ns: at * 1000 })
             .collect()
     }
 
     /// Irregular ends, as real ones are.
-    fn irregular(count: usize, period: usize) -> Vec<Item> {
+    fn irregular(count: u32, period: u32) -> Vec<Item> {
         let mut end_ns = 0;
         (0..count)
             .map(|at| {
-                end_ns += 1_000_000 + (at * at * 7919 % 100_003) as i64 * 7;
-                Item { signature: (at % period) as u64, step: None, end_ns }
+                end_ns += 1_000_000 + i64::from(at) * i64::from(at) * 7919 % 100_003 * 7;
+                Item { signature: u64::from(at % period), step: None, end_ns }
             })
             .collect()
     }
@@ -260,15 +262,20 @@ mod tests {
     #[test]
     fn captures_a_whole_step_apart_are_told_by_their_ends() {
         let all = irregular(60, 6);
-        let late: Vec<Item> = all[6..].iter().map(|item| Item { end_ns: item.end_ns + 77_000_000_000, ..*item }).collect();
+        let late: Vec<Item> =
+            all[6..].iter().map(|item| Item { end_ns: item.end_ns + 77_000_000_000, ..*item }).collect();
         let partner = align(&all, &late, false);
         assert!((0..late.len()).all(|at| partner[at] == Some(at as u32 + 6)));
     }
 
     #[test]
     fn a_strict_period_is_told_by_step_numbers_or_one_clock() {
-        let all: Vec<Item> = (0..40)
-            .map(|at| Item { signature: at % 4, step: Some(at as i64 / 4), end_ns: at as i64 * 1_000_000 })
+        let all: Vec<Item> = (0..40_u32)
+            .map(|at| Item {
+                signature: u64::from(at % 4),
+                step: Some(i64::from(at / 4)),
+                end_ns: i64::from(at) * 1_000_000,
+            })
             .collect();
         let unnumbered: Vec<Item> = all.iter().map(|item| Item { step: None, ..*item }).collect();
         for (reference, late, one_clock) in
@@ -287,9 +294,10 @@ mod tests {
             all.iter().enumerate().filter(|(at, _)| !lost.contains(at)).map(|(_, item)| *item).collect();
         let partner = align(&all, &other, true);
         assert_eq!(length(&partner), other.len());
-        let wrong = partner.iter().enumerate().filter(|&(at, found)| {
-            found.is_none_or(|found| all[found as usize].end_ns != other[at].end_ns)
-        });
+        let wrong = partner
+            .iter()
+            .enumerate()
+            .filter(|&(at, found)| found.is_none_or(|found| all[found as usize].end_ns != other[at].end_ns));
         assert_eq!(wrong.count(), 0);
     }
 

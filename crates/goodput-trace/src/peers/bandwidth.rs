@@ -97,7 +97,9 @@ pub(super) fn table(traces: &[RankTrace], groups: &[Group], matches: &[Match]) -
     let mut times: BTreeMap<(u32, CollectiveKind, u64, u32), Vec<i64>> = BTreeMap::new();
     for found in matches.iter().filter(|found| found.outcome == Ok(WaitKind::Peers)) {
         let time_ns = found.transfer_ns();
-        let (Some(bytes), Some(_)) = (bytes(traces, found), groups.get(found.group as usize)) else { continue };
+        let (Some(bytes), Some(_)) = (bytes(traces, found), groups.get(found.group as usize)) else {
+            continue;
+        };
         if time_ns > 0 && bytes > 0 {
             let ranks = u32::try_from(found.members.len()).unwrap_or(u32::MAX);
             times.entry((found.group, found.kind, bytes, ranks)).or_default().push(time_ns);

@@ -93,7 +93,8 @@ impl Clocks {
             collective.members.iter().map(end).collect()
         };
         let shortest = |collective: &Joined| -> i64 {
-            let duration = |&(trace, index): &(u32, u32)| exchanges[trace as usize][index as usize].duration_ns();
+            let duration =
+                |&(trace, index): &(u32, u32)| exchanges[trace as usize][index as usize].duration_ns();
             collective.members.iter().map(duration).min().unwrap_or(0)
         };
         let mut clocks = Self {
@@ -109,8 +110,10 @@ impl Clocks {
             let mut relative: Vec<Relative> = comparisons
                 .iter()
                 .map(|(group, collectives)| {
-                    let rows: Vec<(Vec<i64>, i64)> =
-                        collectives.iter().map(|collective| (ends(collective), shortest(collective))).collect();
+                    let rows: Vec<(Vec<i64>, i64)> = collectives
+                        .iter()
+                        .map(|collective| (ends(collective), shortest(collective)))
+                        .collect();
                     Relative {
                         traces: group.traces.clone(),
                         is_collective: true,
@@ -126,8 +129,11 @@ impl Clocks {
             .iter()
             .flat_map(|(_, collectives)| collectives)
             .map(|collective| {
-                let corrected =
-                    collective.members.iter().zip(ends(collective)).map(|(m, end)| clocks.corrected_ns(m.0, end));
+                let corrected = collective
+                    .members
+                    .iter()
+                    .zip(ends(collective))
+                    .map(|(m, end)| clocks.corrected_ns(m.0, end));
                 spread(corrected)
             })
             .collect();
@@ -166,7 +172,9 @@ impl Clocks {
                     }
                     self.offsets_ns[slot] = offset_ns.saturating_add(shift);
                     self.components[slot] = *component.get_or_insert(trace);
-                    next.extend(of_trace[slot].iter().filter(|&&g| !is_seen[g]).map(|&g| (groups[g].rank(g), g)));
+                    next.extend(
+                        of_trace[slot].iter().filter(|&&g| !is_seen[g]).map(|&g| (groups[g].rank(g), g)),
+                    );
                 }
             }
         }
@@ -179,7 +187,8 @@ impl Clocks {
 
     /// What a group's offsets are short of those already known: the mean over the ranks shared.
     fn shift(&self, group: &Relative, is_known: &[bool]) -> i64 {
-        let shared = group.traces.iter().zip(&group.offsets_ns).filter(|(trace, _)| is_known[**trace as usize]);
+        let shared =
+            group.traces.iter().zip(&group.offsets_ns).filter(|(trace, _)| is_known[**trace as usize]);
         let (sum, count) = shared.fold((0_i128, 0_i128), |(sum, count), (trace, offset_ns)| {
             (sum + i128::from(self.offset_ns(*trace)) - i128::from(*offset_ns), count + 1)
         });
@@ -202,26 +211,33 @@ impl Relative {
     }
 }
 
+/// Pairs between two ranks: the least of receive end minus send end either way.
+#[derive(Default)]
+struct RoundTrips {
+    forward_ns: Option<i64>,
+    backward_ns: Option<i64>,
+    count: usize,
+}
+
 /// Offsets between two ranks that send to each other: within the bounds that their pairs leave, the middle, or, where
 /// both count from 1970, what is nearest to none.
 fn round_trips(traces: &[RankTrace], exchanges: &[Vec<Exchange>], joined: &[Joined]) -> Vec<Relative> {
-    // By ordered ranks: the least (receive end - send end) forward and backward, and how many pairs.
-    let mut bounds: BTreeMap<(u32, u32), ([Option<i64>; 2], usize)> = BTreeMap::new();
+    let mut bounds: BTreeMap<(u32, u32), RoundTrips> = BTreeMap::new();
     for pair in joined.iter().filter(|pair| pair.role == Role::Pair && pair.obstacle.is_none()) {
         let &[send, receive] = pair.members.as_slice() else { continue };
         let end = |(trace, index): (u32, u32)| exchanges[trace as usize][index as usize].end_ns;
         let later_ns = end(receive).saturating_sub(end(send));
         let key = (send.0.min(receive.0), send.0.max(receive.0));
-        let (least, count) = bounds.entry(key).or_default();
-        let bound = &mut least[usize::from(send.0 > receive.0)];
+        let trips = bounds.entry(key).or_default();
+        let bound = if send.0 < receive.0 { &mut trips.forward_ns } else { &mut trips.backward_ns };
         *bound = Some(bound.map_or(later_ns, |bound| bound.min(later_ns)));
-        *count += 1;
+        trips.count += 1;
     }
     let is_absolute = |trace: u32| traces[trace as usize].epoch == Epoch::Unix;
     bounds
         .into_iter()
-        .filter_map(|((left, right), (least, count))| {
-            let (most, least) = (least[0], least[1].map(i64::saturating_neg));
+        .filter_map(|((left, right), trips)| {
+            let (most, least) = (trips.forward_ns, trips.backward_ns.map(i64::saturating_neg));
             let offset_ns = if is_absolute(left) && is_absolute(right) {
                 0.max(least.unwrap_or(i64::MIN)).min(most.unwrap_or(i64::MAX))
             } else {
@@ -230,7 +246,7 @@ fn round_trips(traces: &[RankTrace], exchanges: &[Vec<Exchange>], joined: &[Join
             Some(Relative {
                 traces: vec![left, right],
                 is_collective: false,
-                weight: count,
+                weight: trips.count,
                 offsets_ns: vec![0, offset_ns],
             })
         })
@@ -280,7 +296,8 @@ fn offsets(collectives: &[(Vec<i64>, i64)]) -> Vec<i64> {
         .zip(collectives)
         .map(|(row, (_, shortest_ns))| {
             let corrected = row.iter().zip(&medians).map(|(residual, median)| residual - median);
-            let (least, most) = corrected.fold((i128::MAX, i128::MIN), |(a, b), value| (a.min(value), b.max(value)));
+            let (least, most) =
+                corrected.fold((i128::MAX, i128::MIN), |(a, b), value| (a.min(value), b.max(value)));
             most - least <= 2 * i128::from(*shortest_ns)
         })
         .collect();
@@ -311,6 +328,7 @@ fn rounded(sum: i128, count: i128) -> i64 {
 
 /// Latest minus earliest.
 pub(super) fn spread(instants: impl Iterator<Item = i64>) -> i64 {
-    let (least, most) = instants.fold((i64::MAX, i64::MIN), |(a, b), instant| (a.min(instant), b.max(instant)));
+    let (least, most) =
+        instants.fold((i64::MAX, i64::MIN), |(a, b), instant| (a.min(instant), b.max(instant)));
     most.saturating_sub(least).max(0)
 }

@@ -49,9 +49,9 @@ pub(super) fn collect(traces: &[RankTrace]) -> (Vec<Vec<Exchange>>, Groups) {
                     let args = trace.collective_of(work);
                     let group = args
                         .and_then(|args| match args.group {
-                            Some(name) => *named
-                                .entry(name)
-                                .or_insert_with(|| groups.named(index, trace, args)),
+                            Some(name) => {
+                                *named.entry(name).or_insert_with(|| groups.named(index, trace, args))
+                            }
                             None => groups.named(index, trace, args),
                         })
                         .unwrap_or_else(|| {
@@ -59,8 +59,9 @@ pub(super) fn collect(traces: &[RankTrace]) -> (Vec<Vec<Exchange>>, Groups) {
                             groups.lane(index, trace, lanes.of_work(index, trace, work), size)
                         });
                     let kind = trace.collective_kind(work);
-                    let name =
-                        *hashes.entry(work.name).or_insert_with(|| hash_of(comparable(trace.name(work.name))));
+                    let name = *hashes
+                        .entry(work.name)
+                        .or_insert_with(|| hash_of(comparable(trace.name(work.name))));
                     exchange(trace, at, work, kind, group, name, &steps)
                 })
                 .collect()

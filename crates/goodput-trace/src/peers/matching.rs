@@ -62,7 +62,8 @@ impl Matching<'_> {
                         }
                     }
                     Rule::Between(source, destination) => {
-                        let [sends, receives] = routes.entry((exchange.group, source, destination)).or_default();
+                        let [sends, receives] =
+                            routes.entry((exchange.group, source, destination)).or_default();
                         let side = if exchange.kind == CollectiveKind::Send { sends } else { receives };
                         side.push((trace, index));
                     }
@@ -134,7 +135,8 @@ impl Matching<'_> {
         let members = |(trace, indices): &OfTrace| -> Vec<(u32, u32)> {
             indices.iter().map(|&index| (*trace, index)).collect()
         };
-        let Some(reference) = rows.iter().max_by_key(|(trace, indices)| (indices.len(), std::cmp::Reverse(*trace)))
+        let Some(reference) =
+            rows.iter().max_by_key(|(trace, indices)| (indices.len(), std::cmp::Reverse(*trace)))
         else {
             return Vec::new();
         };

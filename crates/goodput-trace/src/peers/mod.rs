@@ -15,7 +15,7 @@ mod totals;
 mod wait;
 
 pub use bandwidth::{Bandwidth, bus_factor, message_bytes};
-pub use blame::Blame;
+pub use blame::{Blame, Causes};
 pub use clock::{ClockCorrection, Clocks};
 pub use group::{Group, GroupEvidence};
 pub use reason::NotSplitReason;
@@ -104,8 +104,11 @@ pub fn analyse(traces: &[RankTrace], options: PeerOptions) -> PeerAnalysis {
         }
     }
     let matches: Vec<Match> = divided.into_iter().map(|(found, _)| found).collect();
-    let totals =
-        exchanges.iter().zip(&splits).map(|(exchanges, splits)| CommunicationTotals::of(exchanges, splits)).collect();
+    let totals = traces
+        .par_iter()
+        .zip(&splits)
+        .map(|(trace, splits)| CommunicationTotals::of(trace, splits))
+        .collect();
     PeerAnalysis {
         blame: blame::table(traces.len(), &matches),
         bandwidth: bandwidth::table(traces, &groups, &matches),
@@ -117,3 +120,6 @@ pub fn analyse(traces: &[RankTrace], options: PeerOptions) -> PeerAnalysis {
         totals,
     }
 }
+
+#[cfg(test)]
+mod tests;

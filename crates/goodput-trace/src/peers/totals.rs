@@ -1,10 +1,11 @@
 //! Communication of each rank, every nanosecond once.
 
-use super::exchange::Exchange;
-use crate::partition::{Splits, WaitKind};
+use crate::class::Class;
+use crate::partition::{Charge, Splits, partition};
+use crate::trace::RankTrace;
 
-/// Communication of one rank over its whole trace, whether computation hides it or not. Where several kernels run at
-/// once, the one that started first counts. The parts sum to the union of its communication kernels.
+/// Communication of one rank over its whole trace, whether computation hides it or not, by the rules of the
+/// [`partition`]. The parts sum to the union of its communication kernels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CommunicationTotals {
     /// Waiting for peers, in nanoseconds.
@@ -23,26 +24,17 @@ impl CommunicationTotals {
         self.wait_ns + self.bubble_ns + self.transfer_ns + self.not_split_ns
     }
 
-    /// Of the exchanges of one trace, by start.
-    pub(super) fn of(exchanges: &[Exchange], splits: &Splits) -> Self {
+    pub(super) fn of(trace: &RankTrace, splits: &Splits) -> Self {
         let mut totals = Self::default();
-        let mut covered_ns = i64::MIN;
-        for exchange in exchanges {
-            let from_ns = exchange.start_ns.max(covered_ns);
-            if exchange.end_ns <= from_ns {
-                continue;
-            }
-            covered_ns = exchange.end_ns;
-            match splits.get(&exchange.work) {
-                Some(split) => {
-                    let wait_ns = (split.waits_until_ns - from_ns).max(0);
-                    match split.wait {
-                        WaitKind::Peers => totals.wait_ns += wait_ns,
-                        WaitKind::Upstream => totals.bubble_ns += wait_ns,
-                    }
-                    totals.transfer_ns += exchange.end_ns - from_ns - wait_ns;
-                }
-                None => totals.not_split_ns += exchange.end_ns - from_ns,
+        let Some(window) = trace.device_window() else { return totals };
+        let alone = partition(trace, window, splits, |_, work| work.class == Class::Communication);
+        for (charge, ns) in alone.amounts {
+            match charge {
+                Charge::PeerWait => totals.wait_ns += ns,
+                Charge::Bubble => totals.bubble_ns += ns,
+                Charge::Transfer(_) => totals.transfer_ns += ns,
+                Charge::CommunicationNotSplit(_) => totals.not_split_ns += ns,
+                _ => {}
             }
         }
         totals
