@@ -94,7 +94,7 @@ const fn kernel(operator: &'static str, name: &'static str) -> Kernel {
 }
 
 pub(super) const COPY_IN: Kernel = kernel("aten::copy_", "Memcpy HtoD (Pinned -> Device)");
-pub(super) const COPY_OUT: Kernel = kernel("aten::_local_scalar_dense", "Memcpy DtoH (Device -> Pageable)");
+pub(super) const COPY_OUT: Kernel = kernel("aten::_to_copy", "Memcpy DtoH (Device -> Pageable)");
 pub(super) const FILL: Kernel = kernel("aten::zero_", "Memset (Device)");
 pub(super) const EMBEDDING: Kernel = kernel(
     "aten::embedding",

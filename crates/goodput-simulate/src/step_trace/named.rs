@@ -75,8 +75,8 @@ impl Scenario {
                 scenario.steps = 5;
                 scenario.missing_ranks = vec![3];
                 scenario.captures = vec![
-                    Capture { rank: 0, from_ns: 2_000_000, to_ns: 40_000_000 },
-                    Capture { rank: 1, from_ns: 3_000_000, to_ns: 38_000_000 },
+                    Capture { rank: 0, from_ns: 2_000_000, to_ns: 72_000_000 },
+                    Capture { rank: 1, from_ns: 19_000_000, to_ns: 69_000_000 },
                 ];
             }
             _ => return None,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::machine::{History, Meeting};
 use super::program::{Message, Work};
-use super::record::{Hold, Holder, Record, Task};
+use super::record::{Activity, Hold, Holder, Record, Task};
 use super::{Capture, Exchange, Operation, Scenario, SendMode};
 
 /// When the simulated job begins: 2026-05-28T20:26:40Z.
@@ -325,7 +325,8 @@ impl Books<'_> {
         };
         let called_ns = next.call_ns.clamp(from, to);
         let mut dispatch_ns = called_ns - from;
-        for activity in &self.record.activities {
+        let shown = |activity: &&Activity| self.capture.covers(activity.start_ns, activity.end_ns);
+        for activity in self.record.activities.iter().filter(shown) {
             let ns = activity.end_ns.min(called_ns) - activity.start_ns.max(from);
             if ns > 0 {
                 charge(Charge::HostLate(activity.cause), ns);

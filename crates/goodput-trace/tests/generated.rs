@@ -1,0 +1,118 @@
+//! Simulated traces of several ranks: what the reader, the steps and the partition find must be what the simulation's
+//! own books say, to the nanosecond.
+
+use std::collections::BTreeMap;
+
+use goodput_simulate::step_trace::{
+    self, Charge as TrueCharge, HostCause as TrueCause, RankTruth, Scenario, Truth, WindowTruth,
+};
+use goodput_trace::class::Class;
+use goodput_trace::partition::{Charge, HostCause, Splits, partition};
+use goodput_trace::read::{ReadOptions, TraceSet, read_traces};
+use goodput_trace::steps::{Evidence, Steps};
+use goodput_trace::trace::CollectiveKind;
+use rstest::rstest;
+
+/// The traces of a scenario as they are read, and their truth.
+fn read(name: &str) -> (TraceSet, Truth) {
+    let scenario = Scenario::named(name).expect("a scenario of this name");
+    let simulated = step_trace::simulate(&scenario);
+    let dir = tempfile::tempdir().expect("a directory");
+    let paths = simulated.write(dir.path()).expect("written");
+    let set = read_traces(&paths, &ReadOptions::default()).expect("read");
+    (set, simulated.truth)
+}
+
+/// Nanoseconds by charge. Communication of one rank alone cannot be split: it is taken together.
+fn together(charges: impl Iterator<Item = (Charge, i64)>) -> BTreeMap<Charge, i64> {
+    let mut amounts = BTreeMap::new();
+    for (charge, ns) in charges {
+        let communication = Charge::CommunicationNotSplit(CollectiveKind::Unknown);
+        let charge = if charge.is_communication() { communication } else { charge };
+        *amounts.entry(charge).or_insert(0) += ns;
+    }
+    amounts
+}
+
+fn truth_together(window: &WindowTruth) -> BTreeMap<Charge, i64> {
+    together(window.charges.iter().map(|(&charge, &ns)| (expected(charge), ns)))
+}
+
+/// The books' charge in the words of the partition.
+fn expected(charge: TrueCharge) -> Charge {
+    let kind = |exchange: step_trace::Exchange| match exchange {
+        step_trace::Exchange::AllReduce => CollectiveKind::AllReduce,
+        step_trace::Exchange::AllToAll => CollectiveKind::AllToAll,
+        step_trace::Exchange::Send => CollectiveKind::Send,
+        step_trace::Exchange::Receive => CollectiveKind::Receive,
+    };
+    match charge {
+        TrueCharge::Compute(operation) => {
+            let class = Class::ALL.iter().find(|class| class.key() == operation.key());
+            Charge::Compute(*class.expect("a class of this key"))
+        }
+        TrueCharge::Transfer(exchange) => Charge::Transfer(kind(exchange)),
+        TrueCharge::PeerWait => Charge::PeerWait,
+        TrueCharge::Bubble => Charge::Bubble,
+        TrueCharge::NotSplit(exchange) => Charge::CommunicationNotSplit(kind(exchange)),
+        TrueCharge::Copy => Charge::Copy,
+        TrueCharge::Fill => Charge::Fill,
+        TrueCharge::HostLate(cause) => Charge::HostLate(match cause {
+            TrueCause::DataLoader => HostCause::DataLoader,
+            TrueCause::HostSync => HostCause::HostSync,
+            TrueCause::Optimizer => HostCause::Optimizer,
+            TrueCause::Allocator => HostCause::Allocator,
+            TrueCause::Dispatch => HostCause::Dispatch,
+        }),
+        TrueCharge::LaunchLatency => Charge::LaunchLatency,
+        TrueCharge::StreamDependency => Charge::StreamDependency,
+        TrueCharge::Unattributed => Charge::Unattributed,
+    }
+}
+
+fn traced(truth: &Truth) -> Vec<&RankTruth> {
+    truth.ranks.iter().filter(|rank| rank.is_traced).collect()
+}
+
+#[rstest]
+fn one_rank_is_charged_as_the_books_say(
+    #[values(
+        "data_parallel",
+        "straggler",
+        "tensor_parallel",
+        "pipeline_1f1b",
+        "expert",
+        "overlap_contention",
+        "host_bound",
+        "input_bound",
+        "clock_skew",
+        "cut_captures"
+    )]
+    name: &str,
+) {
+    let (set, truth) = read(name);
+    assert_eq!(set.ranks.len(), traced(&truth).len());
+    assert!(set.files.iter().all(|file| !file.is_degraded()), "{:?}", set.files);
+    let mut compared = 0;
+    for (trace, rank) in set.ranks.iter().zip(traced(&truth)) {
+        assert_eq!(trace.identity.rank, Some(rank.rank));
+        let steps = Steps::of(trace);
+        assert!(matches!(steps.evidence, Evidence::ProfilerStep), "{:?}", steps.evidence);
+        for books in rank.steps.iter().filter(|step| step.is_whole) {
+            let context = format!("{name}, rank {}, step {}", rank.rank, books.number);
+            let step = steps.steps.iter().find(|step| step.number == Some(books.number)).expect("the step");
+            let charged = |window| {
+                let found = partition(trace, window, &Splits::default(), |_, _| true);
+                together(found.amounts.into_iter())
+            };
+            let host = (books.host.start_ns, books.host.end_ns);
+            assert_eq!(step.host, Some(host), "{context}");
+            assert_eq!(charged(host), truth_together(&books.host), "{context}, on the host");
+            let device = (books.device.start_ns, books.device.end_ns);
+            assert_eq!(step.device, Some(device), "{context}");
+            assert_eq!(charged(device), truth_together(&books.device), "{context}, on the device");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 9, "{compared} steps compared");
+}
