@@ -7,7 +7,8 @@ use super::{Step, Steps};
 impl Step {
     /// A step is incomplete when it has no kernels while others have some, or when it has fewer than the count that most
     /// steps share, or less than this share of the median count. A count that another step has as well is a pattern (of
-    /// gradient accumulation, say) and no loss.
+    /// gradient accumulation, say) and no loss; nor is it one when there is more work than usual, copies counted: the
+    /// first step of an optimizer sets up its state.
     pub const INCOMPLETE_BELOW: f64 = 0.9;
 
     /// The first steps are warm-up as long as they are longer than this multiple of the median length, as in the
@@ -29,7 +30,7 @@ pub(super) fn set(steps: &mut Steps) {
 
 fn set_incomplete(steps: &mut [Step]) {
     let mut counts: Vec<usize> = steps.iter().map(|step| step.kernels).collect();
-    let median = median(&mut counts).copied().unwrap_or(0);
+    let median_count = median(&mut counts).copied().unwrap_or(0);
     let mut times: FxHashMap<usize, usize> = FxHashMap::default();
     for &count in &counts {
         *times.entry(count).or_default() += 1;
@@ -37,11 +38,14 @@ fn set_incomplete(steps: &mut [Step]) {
     // Of counts that equally many steps share, the smaller.
     let usual = times.iter().max_by_key(|&(&count, &times)| (times, std::cmp::Reverse(count)));
     let usual = usual.filter(|&(_, &times)| times > 1).map_or(0, |(&count, _)| count);
+    let mut work: Vec<usize> = steps.iter().map(|step| step.work).collect();
+    let usual_work = median(&mut work).copied().unwrap_or(0);
     let most = counts.iter().copied().max().unwrap_or(0);
     for step in steps {
         let is_alone = times[&step.kernels] == 1;
-        let is_few = step.kernels < usual || (step.kernels as f64) < median as f64 * Step::INCOMPLETE_BELOW;
-        step.incomplete = (step.kernels == 0 && most > 0) || (is_alone && is_few);
+        let is_few =
+            step.kernels < usual || (step.kernels as f64) < median_count as f64 * Step::INCOMPLETE_BELOW;
+        step.incomplete = (step.kernels == 0 && most > 0) || (is_alone && is_few && step.work <= usual_work);
     }
 }
 

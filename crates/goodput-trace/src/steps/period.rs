@@ -108,9 +108,12 @@ fn period(names: &[Symbol], runs: &[u64]) -> Option<Period> {
     candidates.into_iter().filter(|period| period.share() >= good).min_by_key(|period| period.kernels)
 }
 
-/// Where the periods begin: at the run of names that occurs once in each and has the longest idle time before it, since
-/// the host waits between steps rather than within them.
+/// Where the periods begin. A capture of whole periods began with one, as profilers do. Else at the run of names that
+/// occurs once in each and has the longest idle time before it, since the host waits between steps rather than within.
 fn anchor(work: &[DeviceWork], runs: &[u64], kernels: usize) -> Vec<usize> {
+    if work.len().is_multiple_of(kernels) {
+        return (0..work.len()).step_by(kernels).collect();
+    }
     let mut positions: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     for (at, &run) in runs.iter().enumerate() {
         positions.entry(run).or_default().push(at);
