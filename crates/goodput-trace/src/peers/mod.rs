@@ -84,8 +84,9 @@ pub fn analyse(traces: &[RankTrace], options: PeerOptions) -> PeerAnalysis {
     let joined = matching::Matching { traces, groups: &groups, exchanges: &exchanges }.join();
     let clocks = Clocks::estimate(traces, &groups, &exchanges, &joined, options.clock_correction);
 
+    let fastest = wait::FastestSends::among(&joined, &exchanges, &clocks);
     let mut divided: Vec<_> =
-        joined.par_iter().map(|joined| wait::divide(joined, &exchanges, &clocks)).collect();
+        joined.par_iter().map(|joined| wait::divide(joined, &exchanges, &clocks, &fastest)).collect();
     divided.par_sort_by_key(|(found, _)| (found.first_start_ns, found.members.first().copied()));
 
     let mut splits = vec![Splits::default(); traces.len()];

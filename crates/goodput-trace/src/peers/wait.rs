@@ -1,7 +1,10 @@
 //! Waiting for peers against transfer.
 //!
 //! Nobody finishes a synchronising collective before the last member has come: `[start, last start)` waits, the rest
-//! transfers. A receive waits for the start of its send, a send for the start of its receive.
+//! transfers. A receive waits for the start of its send. A send waits for the start of its receive, but no longer than
+//! leaves time for the fastest transfer of such a message: a send whose data a buffer took waits for nobody.
+
+use rustc_hash::FxHashMap;
 
 use super::clock::{Clocks, spread};
 use super::exchange::Exchange;
@@ -49,8 +52,39 @@ impl Match {
     }
 }
 
+/// The fastest send of each size between two ranks, the receiver being there, in nanoseconds.
+#[derive(Default)]
+pub(super) struct FastestSends(FxHashMap<(u32, u32, u64), i64>);
+
+impl FastestSends {
+    pub fn among(joined: &[Joined], exchanges: &[Vec<Exchange>], clocks: &Clocks) -> Self {
+        let mut fastest = Self::default();
+        for pair in joined.iter().filter(|pair| pair.role == Role::Pair && pair.obstacle.is_none()) {
+            let &[send, receive] = pair.members.as_slice() else { continue };
+            let [sent, received] = [send, receive].map(|(trace, at)| &exchanges[trace as usize][at as usize]);
+            if clocks.corrected_ns(receive.0, received.start_ns) <= clocks.corrected_ns(send.0, sent.start_ns)
+            {
+                let slot = fastest.0.entry((send.0, receive.0, sent.signature)).or_insert(i64::MAX);
+                *slot = sent.duration_ns().min(*slot);
+            }
+        }
+        fastest
+    }
+
+    /// Zero when none is known.
+    fn of(&self, send: &Exchange, pair: &Joined) -> i64 {
+        let &[(sender, _), (receiver, _)] = pair.members.as_slice() else { return 0 };
+        self.0.get(&(sender, receiver, send.signature)).copied().unwrap_or(0)
+    }
+}
+
 /// Divides an exchange: the match, and the splits of its members, none when it is not divided.
-pub(super) fn divide(joined: &Joined, exchanges: &[Vec<Exchange>], clocks: &Clocks) -> (Match, Vec<Split>) {
+pub(super) fn divide(
+    joined: &Joined,
+    exchanges: &[Vec<Exchange>],
+    clocks: &Clocks,
+    fastest: &FastestSends,
+) -> (Match, Vec<Split>) {
     let exchange = |&(trace, index): &(u32, u32)| &exchanges[trace as usize][index as usize];
     let start = |member: &(u32, u32)| clocks.corrected_ns(member.0, exchange(member).start_ns);
     let end = |member: &(u32, u32)| clocks.corrected_ns(member.0, exchange(member).end_ns);
@@ -91,10 +125,10 @@ pub(super) fn divide(joined: &Joined, exchanges: &[Vec<Exchange>], clocks: &Cloc
             let own = exchange(member);
             let (until_ns, wait) = match (joined.role, at) {
                 (Role::Collective | Role::Neighbours, _) => (last_start_ns, wait),
-                // A send that ended before its receiver came left its data in a buffer and waited for nobody.
                 (Role::Pair, 0) => {
-                    let receiver_ns = joined.members.get(1).map_or(i64::MIN, start);
-                    (if receiver_ns < end(member) { receiver_ns } else { i64::MIN }, WaitKind::Peers)
+                    let until_ns = joined.members.get(1).map(start).filter(|&came_ns| came_ns < end(member));
+                    let latest_ns = end(member).saturating_sub(fastest.of(own, joined));
+                    (until_ns.map_or(i64::MIN, |came_ns| came_ns.min(latest_ns)), WaitKind::Peers)
                 }
                 (Role::Pair, _) => (joined.members.first().map_or(i64::MIN, start), WaitKind::Upstream),
             };
