@@ -1,10 +1,15 @@
 //! What a kernel does, told by its name and by the operator that launched it.
 
 mod collective;
+mod exchange;
 mod name;
+mod operator;
 mod rules;
 #[cfg(test)]
 mod tests;
+
+pub use exchange::embedding_exchanges;
+pub use operator::refine;
 
 use name::Words;
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use crate::class;
 use crate::reading::{FileReading, FileTraces, ReadError};
 use crate::repair::repair;
 use crate::trace::RankTrace;
@@ -86,6 +87,7 @@ pub fn read_file(path: &Path, options: &ReadOptions<'_>) -> Result<FileTraces, R
     let mut traces = format::read(format, path, compression.is_some(), &mut whole)?;
     for trace in &mut traces.ranks {
         repair(trace, &mut traces.reading);
+        class::refine(trace);
     }
     Ok(traces)
 }

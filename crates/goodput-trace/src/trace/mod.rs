@@ -1,5 +1,6 @@
 //! One rank's trace, whatever wrote it: device work, launches, operators and host ranges in integer nanoseconds.
 
+mod around;
 mod builder;
 mod device;
 mod host;
@@ -9,6 +10,7 @@ mod nesting;
 #[cfg(test)]
 pub(crate) mod sketch;
 
+pub(crate) use around::{Around, around_launches};
 pub use builder::{LinkKey, TraceBuilder};
 pub use device::{
     CollectiveArgs, CollectiveKind, DeviceAnnotation, DeviceInfo, DeviceWork, MemorySample, Stream,
