@@ -19,6 +19,8 @@ pub(super) struct Args<'a> {
     pub input_shapes: &'a [u8],
     /// `Input type`, a list as it is spelled.
     pub input_types: &'a [u8],
+    /// `Concrete Inputs`, a list as it is spelled.
+    pub input_values: &'a [u8],
     /// `Collective name` is among them: the whole object, for [`super::collective`].
     pub collective: Option<&'a [u8]>,
     /// `cuda_sync_kind`.
@@ -55,6 +57,7 @@ impl<'a> Args<'a> {
                 b"bytes" | b"Bytes" => args.bytes = integer(value.scalar()),
                 b"Input Dims" | b"Input dims" => args.input_shapes = list(value),
                 b"Input type" | b"Input Type" => args.input_types = list(value),
+                b"Concrete Inputs" => args.input_values = list(value),
                 b"Collective name" => has_collective = true,
                 b"cuda_sync_kind" => args.sync_kind = value.scalar(),
                 b"wait_on_stream" => args.wait_on_stream = integer(value.scalar()),

@@ -31,6 +31,8 @@ pub(super) struct Call {
 pub(super) struct Operator {
     pub name: Symbol,
     pub kind: Option<HostKind>,
+    /// Whether its work depends on inputs that are no tensors.
+    pub keeps_values: bool,
 }
 
 /// The names of a trace by the bytes that spell them.
@@ -69,7 +71,11 @@ impl Names {
     }
 
     pub fn operator(&mut self, raw: &[u8], seen: Seen<'_>) -> Operator {
-        self.operators.get(raw, seen, |text, name| Operator { name, kind: HostKind::of_operator(text) })
+        self.operators.get(raw, seen, |text, name| Operator {
+            name,
+            kind: HostKind::of_operator(text),
+            keeps_values: text.contains("conv") || text.contains("attention"),
+        })
     }
 
     pub fn annotation(&mut self, raw: &[u8], seen: Seen<'_>) -> (Symbol, HostKind) {

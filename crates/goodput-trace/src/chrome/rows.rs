@@ -159,6 +159,8 @@ impl Rows {
         let symbols = &mut self.builder.names;
         let input_shapes = self.names.list(event.args.input_shapes, symbols);
         let input_types = self.names.list(event.args.input_types, symbols);
+        let values = if operator.keeps_values { event.args.input_values } else { b"" };
+        let input_values = self.names.list(values, symbols);
         let thread = self.thread(event);
         self.builder.operator(
             Operator {
@@ -168,6 +170,7 @@ impl Rows {
                 thread,
                 input_shapes,
                 input_types,
+                input_values,
             },
             event.args.external,
         );

@@ -165,8 +165,16 @@ mod tests {
         ] {
             let name = sketch.builder.intern(name);
             let thread = sketch.builder.thread(crate::trace::Thread { process: 1, id: 1 });
-            let (input_shapes, input_types) = (Symbol::EMPTY, Symbol::EMPTY);
-            let operator = Operator { start_ns, end_ns, name, thread, input_shapes, input_types };
+            let none = Symbol::EMPTY;
+            let operator = Operator {
+                start_ns,
+                end_ns,
+                name,
+                thread,
+                input_shapes: none,
+                input_types: none,
+                input_values: none,
+            };
             sketch.builder.operator(operator, None);
         }
         sketch

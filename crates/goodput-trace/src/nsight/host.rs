@@ -163,8 +163,15 @@ pub(super) fn nvtx(export: &mut Export<'_>) -> Result<()> {
             Some(name) => {
                 let name = builder.intern(name);
                 let none = Symbol::EMPTY;
-                let operator =
-                    Operator { start_ns, end_ns, name, thread, input_shapes: none, input_types: none };
+                let operator = Operator {
+                    start_ns,
+                    end_ns,
+                    name,
+                    thread,
+                    input_shapes: none,
+                    input_types: none,
+                    input_values: none,
+                };
                 builder.operator(operator, None);
             }
             None => {

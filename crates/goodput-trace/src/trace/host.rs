@@ -39,6 +39,9 @@ pub struct Operator {
     pub input_shapes: Symbol,
     /// The text of its input types (`Input type`), a JSON list; [`Symbol::EMPTY`] when not recorded.
     pub input_types: Symbol,
+    /// The text of its inputs that are no tensors (`Concrete Inputs`), a JSON list of texts, of operators whose work
+    /// depends on them: strides of a convolution, the mask of an attention. [`Symbol::EMPTY`] otherwise.
+    pub input_values: Symbol,
 }
 
 /// Why the host was busy, as far as the partition tells causes apart.

@@ -46,6 +46,7 @@ mod tests {
             thread,
             input_shapes: Symbol::EMPTY,
             input_types: Symbol::EMPTY,
+            input_values: Symbol::EMPTY,
         };
         let launch =
             |start_ns, thread| Launch { start_ns, end_ns: start_ns + 1, name: Symbol::EMPTY, thread };

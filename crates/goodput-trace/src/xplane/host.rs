@@ -118,7 +118,15 @@ impl HostLaunch {
         if let Some(op) = self.hlo_op {
             let name = builder.intern(names.get(op));
             let none = Symbol::EMPTY;
-            let operator = Operator { start_ns, end_ns, name, thread, input_shapes: none, input_types: none };
+            let operator = Operator {
+                start_ns,
+                end_ns,
+                name,
+                thread,
+                input_shapes: none,
+                input_types: none,
+                input_values: none,
+            };
             builder.operator(operator, Some(self.correlation));
         }
     }
