@@ -110,6 +110,8 @@ causes! {
     NegativeDuration => "negative_duration", "events that end before they start, skipped", true;
     /// A duration that runs into the next event of its stream: clipped.
     OverlongDuration => "overlong_duration", "durations that run into the next event of their stream, clipped", true;
+    /// Device work of which the name was lost: its time is known, its class is not.
+    NoName => "no_name", "device events without a name, taken as computation", true;
     /// No kernel, copy or fill in the whole file.
     NoDeviceWork => "no_device_work", "no device work in the file", false;
     /// An event that never ended (B without E).

@@ -10,7 +10,7 @@ use goodput_trace::class::{Class, Coarse};
 use goodput_trace::partition::Splits;
 use goodput_trace::reading::{Cause, FileTraces, ReadError};
 use goodput_trace::trace::{Epoch, HostKind, RankTrace, WorkKind};
-use goodput_trace::{nsight, xplane};
+use goodput_trace::{nsight, rocprof, xplane};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -265,7 +265,12 @@ mod nsight_exports {
                 (9223372036854775807, 9223372036854775807, 0, 7, 7, 16777216, 1), (1.5, 2.5, 0, 7, 8, 16777216, 1),
                 (70, 80, NULL, 7, NULL, NULL, 'name');"
         ));
-        let counts = [(Cause::NegativeDuration, 1), (Cause::NoStamp, 4), (Cause::LostDeviceEvent, 1)];
+        let counts = [
+            (Cause::NegativeDuration, 1),
+            (Cause::NoStamp, 4),
+            (Cause::LostDeviceEvent, 1),
+            (Cause::NoName, 2),
+        ];
         assert_eq!(findings(&file), counts);
         assert_eq!((file.reading.device_events, file.reading.lost_device_events), (3, 6));
         assert!(file.reading.is_degraded());
@@ -536,9 +541,9 @@ mod xspaces {
         ];
         let good = plane("/device:GPU:0", &[line(1, "Stream #1", 0, &events), names(&["gemm"])]);
         let file = read(&good).unwrap();
-        assert_eq!(file.ranks[0].work.len(), 2);
-        assert_eq!(findings(&file), [(Cause::BrokenEvent, 1), (Cause::NegativeDuration, 1)]);
-        assert_eq!((file.reading.lost_device_events, file.reading.ignored), (2, 1));
+        assert_eq!(file.ranks[0].work.len(), 3);
+        assert_eq!(findings(&file), [(Cause::NoName, 1), (Cause::NegativeDuration, 1)]);
+        assert_eq!((file.reading.lost_device_events, file.reading.ignored), (1, 1));
 
         let far = plane("/device:GPU:0", &[line(1, "Stream #1", i64::MAX, &events[..1]), names(&["gemm"])]);
         assert_eq!(findings(&read(&far).unwrap()), [(Cause::NoStamp, 1), (Cause::NoDeviceWork, 1)]);
@@ -547,7 +552,8 @@ mod xspaces {
         let cut = [&good[..], &good[..good.len() - 5]].concat();
         let file = read(&cut).unwrap();
         assert!(file.reading.truncated);
-        assert_eq!(file.ranks.len(), 1);
+        assert_eq!(file.ranks.len(), 2);
+        assert!(findings(&file).contains(&(Cause::NoName, 4)), "{:?}", findings(&file));
 
         // Random access is not needed, so that compressed files are read too.
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -589,6 +595,203 @@ mod xspaces {
                     prop_assert!(work.duration_ns() >= 0);
                 }
             }
+        }
+    }
+}
+
+mod rocprofv3 {
+    use super::*;
+
+    fn read(text: &str) -> Result<FileTraces, ReadError> {
+        rocprof::read(&mut text.as_bytes(), Path::new("908_results.json"))
+    }
+
+    #[test]
+    fn dispatches_of_a_training_run() {
+        let Some(path) = shared("other/rocprofv3_908_results.json.gz") else { return };
+        let file = goodput_trace::read::read_file(&path, &Default::default()).unwrap();
+        assert_eq!(findings(&file), []);
+        assert_eq!((file.reading.bytes, file.reading.device_events), (37_455_763, 43_915));
+        let [trace] = file.ranks.as_slice() else { panic!("{} traces", file.ranks.len()) };
+        let counts =
+            [Coarse::Compute, Coarse::Memory, Coarse::Communication].map(|coarse| work_count(trace, coarse));
+        assert_eq!(counts, [36_239, 6_366, 1_310]);
+        assert_eq!([kind_count(trace, WorkKind::Copy), kind_count(trace, WorkKind::Fill)], [3_153, 3_213]);
+        // Queues, of which stream_id says nothing.
+        let mut queues: Vec<i64> = trace.streams.iter().map(|stream| stream.id).collect();
+        queues.sort_unstable();
+        assert_eq!(queues, [16, 17, 18, 19, 20]);
+        assert!(trace.streams.iter().all(|stream| stream.device == 0));
+        assert_eq!(trace.devices[0].name, "AMD Instinct MI350X");
+        assert_eq!(trace.identity.part.as_deref(), Some("process 908"));
+        assert_eq!((trace.identity.rank, trace.epoch), (None, Epoch::Own));
+        let expected = Partition {
+            window: 15_122_023_494,
+            compute: 258_663_816,
+            communication: 3_962_709_684,
+            memory: 11_738_834,
+            idle: 10_888_911_160,
+            host_late: 0,
+            launch: 0,
+            unattributed: 10_888_911_160,
+        };
+        assert_eq!(partition(trace), expected);
+        let window = trace.device_window().unwrap();
+        let ours = goodput_trace::partition::partition(trace, window, &Splits::default(), |_, _| true);
+        assert_eq!(ours.comm_total_ns, 4_158_756_678);
+    }
+
+    /// A document of these lists, with names for two kernels and some calls.
+    fn document(buffers: &str) -> String {
+        format!(
+            r#"{{"rocprofiler-sdk-tool": [{{"buffer_records": {{{buffers}}}, "metadata": {{"pid": 9, "node": {{"hostname": "h"}}}},
+            "agents": [{{"id": {{"handle": 50}}, "type": 1, "gpu_index": -1}},
+                {{"id": {{"handle": 60}}, "type": 2, "gpu_index": 3, "product_name": "MI300X", "cu_count": 304}}],
+            "strings": {{"callback_records": [], "buffer_records": [{{"kind": "NONE", "operations": []}},
+                {{"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel", "hipStreamSynchronize", "hipGetDevice"]}},
+                {{"kind": "RCCL_API", "operations": ["ncclAllReduce"]}},
+                {{"kind": "MEMORY_COPY", "operations": ["NONE", "MEMORY_COPY_HOST_TO_DEVICE"]}}],
+                "marker_api": [{{"key": 90, "value": "step 4"}}, {{"key": 91, "value": "aten::mm, seq = 1, op_id = 2"}}]}},
+            "kernel_symbols": [{{"kernel_id": 1, "formatted_kernel_name": "Cijk_gemm"}},
+                {{"kernel_id": 2, "kernel_name": "ncclDevKernel_Generic_1.kd", "formatted_kernel_name": "0"}}]}}]}}"#
+        )
+    }
+
+    fn dispatch(id: u32, start: i64, end: i64, kernel: u32) -> String {
+        format!(
+            r#"{{"start_timestamp": {start}, "end_timestamp": {end}, "thread_id": 9, "correlation_id": {{"internal": {id}}},
+            "dispatch_info": {{"agent_id": {{"handle": 60}}, "queue_id": {{"handle": 7}}, "kernel_id": {kernel}}}}}"#
+        )
+    }
+
+    fn call(id: u32, start: i64, end: i64, kind: u32, operation: u32) -> String {
+        format!(
+            r#"{{"kind": {kind}, "operation": {operation}, "thread_id": 9, "correlation_id": {{"internal": {id}}},
+            "start_timestamp": {start}, "end_timestamp": {end}}}"#
+        )
+    }
+
+    #[test]
+    fn calls_markers_and_copies_are_linked_whatever_the_order() {
+        let copy = r#"{"kind": 3, "operation": 1, "correlation_id": {"internal": 13}, "start_timestamp": 70, "end_timestamp": 90,
+            "src_agent_id": {"handle": 50}, "dst_agent_id": {"handle": 60}, "bytes": 4096}"#;
+        let calls = [
+            call(11, 10, 12, 1, 0),
+            call(12, 22, 24, 1, 0),
+            call(13, 60, 61, 1, 2),
+            call(14, 62, 95, 1, 1),
+            call(15, 96, 97, 1, 2),
+        ];
+        let text = document(&format!(
+            r#""hip_api": [{}], "kernel_dispatch": [{}, {}], "memory_copy": [{copy}], "rccl_api": [{}], "marker_api": [{}, {}, {}],
+            "pc_sample_host_trap": [1, [2]]"#,
+            calls.join(","),
+            dispatch(12, 40, 50, 2),
+            dispatch(11, 20, 30, 1),
+            call(20, 21, 25, 2, 0),
+            call(90, 0, 100, 0, 0),
+            call(91, 9, 13, 0, 0),
+            call(92, 9, 9, 0, 0),
+        ));
+        let file = read(&text).unwrap();
+        assert_eq!(findings(&file), []);
+        let trace = &file.ranks[0];
+        let text = |symbol| trace.name(symbol);
+        let work: Vec<_> = trace
+            .work
+            .iter()
+            .map(|work| {
+                let launch = trace.launch_of(work).map(|launch| text(launch.name));
+                (text(work.name), launch, trace.operator_of(work).map(|operator| text(operator.name)))
+            })
+            .collect();
+        let launch = Some("hipLaunchKernel");
+        let expected = [
+            ("Cijk_gemm", launch, Some("aten::mm")),
+            ("ncclDevKernel_Generic_1", launch, Some("ncclAllReduce")),
+            ("MEMORY_COPY_HOST_TO_DEVICE", Some("hipGetDevice"), None),
+        ];
+        assert_eq!(work, expected);
+        assert_eq!((trace.work[2].bytes, trace.work[2].class), (Some(4096), Class::Memory));
+        assert!(trace.streams.iter().all(|stream| stream.device == 3));
+        let kinds: Vec<_> = trace.ranges.iter().map(|range| range.kind).collect();
+        assert_eq!(kinds, [HostKind::Iteration(Some(4)), HostKind::HostSync]);
+        // The call without work and the mark without a text.
+        assert_eq!((file.reading.events, file.reading.ignored), (12, 2));
+        assert_eq!(trace.identity.host.as_deref(), Some("h"));
+    }
+
+    #[test]
+    fn defects_are_counted_with_their_place() {
+        let text = document(&format!(
+            r#""kernel_dispatch": [{}, {}, {{"start_timestamp": null}}, 7, {{"start_timestamp": "x" "y"}}, {}]"#,
+            dispatch(1, 10, 20, 1),
+            dispatch(2, 40, 30, 1),
+            dispatch(3, 50, 60, 99),
+        ));
+        let file = read(&text).unwrap();
+        let counts =
+            [(Cause::NegativeDuration, 1), (Cause::NoStamp, 2), (Cause::BrokenEvent, 1), (Cause::NoName, 1)];
+        assert_eq!(findings(&file), counts);
+        assert_eq!((file.reading.device_events, file.reading.lost_device_events), (2, 3));
+        let at =
+            |cause| file.reading.findings.iter().find(|finding| finding.cause == cause).unwrap().first_at;
+        let place = |needle: &str| text.find(needle).unwrap() as u64;
+        assert_eq!(at(Cause::NoStamp), place(r#"{"start_timestamp": null}"#));
+        assert_eq!(at(Cause::NegativeDuration), place(r#"{"start_timestamp": 40"#));
+        assert!(at(Cause::BrokenEvent).abs_diff(place(r#"{"start_timestamp": "x""#)) < 3);
+    }
+
+    #[test]
+    fn what_is_before_a_cut_is_used() {
+        let rows: Vec<_> =
+            (1..2_000).map(|i| dispatch(i, i64::from(i) * 10, i64::from(i) * 10 + 5, 1)).collect();
+        let text = document(&format!(r#""kernel_dispatch": [{}]"#, rows.join(",")));
+        let file = read(&text[..text.len() * 6 / 10]).unwrap();
+        assert!(file.reading.truncated);
+        let used = file.ranks[0].work.len();
+        assert!((1_150..1_250).contains(&used), "{used}");
+        // The names come after the cut.
+        assert_eq!(findings(&file), [(Cause::Truncated, 1), (Cause::NoName, used as u64)]);
+    }
+
+    #[test]
+    fn a_file_without_dispatches_is_an_empty_trace_and_other_json_is_none() {
+        for text in [
+            document(""),
+            r#"{"rocprofiler-sdk-tool": []}"#.into(),
+            r#"{"rocprofiler-sdk-tool": {"agents": 3}}"#.into(),
+        ] {
+            let file = read(&text).unwrap();
+            assert_eq!(findings(&file), [(Cause::NoDeviceWork, 1)], "{text}");
+            assert_eq!(file.ranks.len(), 1);
+        }
+        for text in ["", "[]", "{}", r#"{"traceEvents": []}"#, "no JSON"] {
+            assert!(matches!(read(text), Err(ReadError::Format { .. })), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_damage_makes_it_panic(at in 0usize..4_000, byte: u8, cut in 0usize..4_000) {
+            let rows: Vec<_> = (1..4).map(|i| dispatch(i, i64::from(i), i64::from(i) + 5, i)).collect();
+            let calls: Vec<_> = (1..4).map(|i| call(i, i64::from(i), i64::from(i) + 1, 1, 0)).collect();
+            let text = document(&format!(r#""kernel_dispatch": [{}], "hip_api": [{}]"#, rows.join(","), calls.join(",")));
+            let mut bytes = text.into_bytes();
+            let length = bytes.len();
+            bytes[at % length] = byte;
+            let mut input = &bytes[..length - cut % length];
+            if let Ok(file) = rocprof::read(&mut input, Path::new("x.json")) {
+                for work in file.ranks.iter().flat_map(|trace| &trace.work) {
+                    prop_assert!(work.duration_ns() >= 0);
+                }
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let bytes = [br#"{"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": ["#, &bytes[..]].concat();
+            let _ = rocprof::read(&mut &bytes[..], Path::new("x.json"));
         }
     }
 }

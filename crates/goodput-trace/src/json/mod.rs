@@ -5,9 +5,11 @@
 mod number;
 mod scanner;
 mod text;
+mod walker;
 mod window;
 
 pub(crate) use number::{integer, is_not_finite, micros_to_ns};
 pub(crate) use scanner::{Scan, Scanner, Stop, Value};
 pub(crate) use text::decode;
+pub(crate) use walker::Walker;
 pub(crate) use window::Window;

@@ -6,6 +6,7 @@ use rusqlite::Result;
 use super::Export;
 use super::tables::Cells;
 use crate::class::Class;
+use crate::reading::Cause;
 use crate::trace::{DeviceWork, WorkKind};
 
 /// Columns that all tables of device work have, in this order before their own.
@@ -51,10 +52,17 @@ fn device_rows(export: &mut Export<'_>, table: &str, own: &[&str], kind: WorkKin
             return;
         }
         let (name, class) = match kind {
-            WorkKind::Kernel => match (6..=8).find_map(|column| row.integer(column)) {
-                Some(id) => process.kernel(id, strings.get(&id).map_or("", |text| text)),
-                None => (Symbol::EMPTY, Class::Other),
-            },
+            WorkKind::Kernel => {
+                let id = (6..=8).find_map(|column| row.integer(column));
+                match id.and_then(|id| Some((id, strings.get(&id)?))) {
+                    Some((id, text)) => process.kernel(id, text),
+                    None => {
+                        reading
+                            .find(Cause::NoName, number, || format!("{table} row {number}: string {id:?}"));
+                        (Symbol::EMPTY, Class::Other)
+                    }
+                }
+            }
             WorkKind::Copy => (process.builder.intern(copy_name(row.integer(6))), Class::Memory),
             WorkKind::Fill => (process.builder.intern("Memset"), Class::Memory),
             WorkKind::Graph => (process.builder.intern(&graph_name(&row)), Class::Other),

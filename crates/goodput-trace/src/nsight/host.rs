@@ -7,7 +7,7 @@ use rusqlite::Result;
 
 use super::Export;
 use super::process::thread_of;
-use crate::trace::{HostKind, HostRange, Launch, Operator, StreamWait, unversioned};
+use crate::trace::{HostKind, HostRange, Launch, Operator, StreamWait, operator_of_range, unversioned};
 
 /// `CUPTI_ACTIVITY_KIND_RUNTIME`, which holds calls of the driver too.
 pub(super) fn calls(export: &mut Export<'_>) -> Result<()> {
@@ -159,9 +159,12 @@ pub(super) fn nvtx(export: &mut Export<'_>) -> Result<()> {
         let global_tid = row.integer(3);
         let builder = &mut processes.of_host_row(global_tid).builder;
         let thread = builder.thread(thread_of(global_tid.unwrap_or(0)));
-        match operator_name(&text) {
-            Some(name) => {
-                let name = builder.intern(name);
+        match operator_of_range(&text) {
+            Some(operator) => {
+                let name = builder.intern(operator);
+                if let Some(kind) = HostKind::of_operator(operator) {
+                    builder.ranges.push(HostRange { start_ns, end_ns, kind, name, thread });
+                }
                 let none = Symbol::EMPTY;
                 let operator = Operator {
                     start_ns,
@@ -186,25 +189,4 @@ pub(super) fn nvtx(export: &mut Export<'_>) -> Result<()> {
             }
         }
     })
-}
-
-/// The operator that a range of `emit_nvtx` names, without its numbers.
-fn operator_name(text: &str) -> Option<&str> {
-    let (name, number) = text.rsplit_once(", op_id = ")?;
-    number.parse::<u64>().ok()?;
-    Some(name.rsplit_once(", seq = ").map_or(name, |(name, _)| name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::operator_name;
-
-    #[test]
-    fn ranges_of_operators_end_in_their_number() {
-        assert_eq!(operator_name("aten::mm, seq = 3, op_id = 7"), Some("aten::mm"));
-        assert_eq!(operator_name("nccl:all_to_all, op_id = 9"), Some("nccl:all_to_all"));
-        assert_eq!(operator_name("FSDP::pre_forward (a, b), op_id = 1"), Some("FSDP::pre_forward (a, b)"));
-        assert_eq!(operator_name("forward"), None);
-        assert_eq!(operator_name("loss, op_id = x"), None);
-    }
 }

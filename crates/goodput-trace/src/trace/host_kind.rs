@@ -119,6 +119,13 @@ pub(crate) fn unversioned(name: &str) -> &str {
     }
 }
 
+/// The operator that a range of PyTorch's `emit_nvtx` names, without its numbers: `aten::mm, seq = 3, op_id = 7`.
+pub(crate) fn operator_of_range(text: &str) -> Option<&str> {
+    let (name, number) = text.rsplit_once(", op_id = ")?;
+    number.parse::<u64>().ok()?;
+    Some(name.rsplit_once(", seq = ").map_or(name, |(name, _)| name))
+}
+
 /// The number of a range that names an iteration, `Some(None)` when it names one without a number.
 ///
 /// `iteration 12`, `iter_3`, `step #4`, `train_step: 5`, `global_step=6`; serving engines write `step[…]` (SGLang) and
@@ -227,5 +234,17 @@ mod tests {
         assert_eq!(unversioned("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
         assert_eq!(unversioned("cuLaunchKernelEx"), "cuLaunchKernelEx");
         assert_eq!(unversioned("_v"), "_v");
+    }
+
+    #[test]
+    fn ranges_of_operators_end_in_their_number() {
+        assert_eq!(operator_of_range("aten::mm, seq = 3, op_id = 7"), Some("aten::mm"));
+        assert_eq!(operator_of_range("nccl:all_to_all, op_id = 9"), Some("nccl:all_to_all"));
+        assert_eq!(
+            operator_of_range("FSDP::pre_forward (a, b), op_id = 1"),
+            Some("FSDP::pre_forward (a, b)")
+        );
+        assert_eq!(operator_of_range("forward"), None);
+        assert_eq!(operator_of_range("loss, op_id = x"), None);
     }
 }

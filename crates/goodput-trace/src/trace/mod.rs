@@ -17,7 +17,7 @@ pub use device::{
     StreamWait, WorkKind,
 };
 pub use host::{HostKind, HostRange, Launch, Operator, Thread};
-pub(crate) use host_kind::{is_garbage_collection, may_enqueue, unversioned};
+pub(crate) use host_kind::{is_garbage_collection, may_enqueue, operator_of_range, unversioned};
 pub use identity::{Identity, ProcessGroup, RankEvidence};
 
 use std::path::PathBuf;

@@ -115,13 +115,8 @@ impl<'a> PlaneReader<'_, 'a> {
             match self.plane.metadata(event) {
                 Some(metadata) if row == Row::Steps => self.step(span_ns, metadata, stream),
                 Some(metadata) => self.work(event, span_ns, metadata, stream, row),
-                None => {
-                    let plane = &self.plane.name;
-                    self.reading.find(Cause::BrokenEvent, self.at, || {
-                        format!("plane {plane}: an event without a name")
-                    });
-                    self.reading.lost_device_events += u64::from(row != Row::Steps);
-                }
+                None if row == Row::Steps => self.reading.ignored += 1,
+                None => self.work(event, span_ns, &EventMetadata::default(), stream, row),
             }
         }
     }
@@ -140,6 +135,10 @@ impl<'a> PlaneReader<'_, 'a> {
         else {
             return;
         };
+        if metadata.name.is_empty() {
+            let example = || format!("plane {}, event kind {}", self.plane.name, event.metadata_id);
+            self.reading.find(Cause::NoName, self.at, example);
+        }
         let builder = &mut self.trace.builder;
         let (name, kind, class) = *self.kinds.entry(event.metadata_id).or_insert_with(|| {
             let (name, kind, class) = match row {
