@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use goodput_trace::class::{Class, Coarse};
 use goodput_trace::partition::Splits;
 use goodput_trace::reading::{Cause, FileTraces, ReadError};
-use goodput_trace::trace::{Epoch, HostKind, RankTrace, WorkKind};
+use goodput_trace::trace::{CollectiveKind, Epoch, HostKind, RankTrace, WorkKind};
 use goodput_trace::{nsight, rocprof, xplane};
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -713,6 +713,8 @@ mod rocprofv3 {
         ];
         assert_eq!(work, expected);
         assert_eq!((trace.work[2].bytes, trace.work[2].class), (Some(4096), Class::Memory));
+        // RCCL hides the exchange in its kernel; the call tells.
+        assert_eq!(trace.collective_kind(&trace.work[1]), CollectiveKind::AllReduce);
         assert!(trace.streams.iter().all(|stream| stream.device == 3));
         let kinds: Vec<_> = trace.ranges.iter().map(|range| range.kind).collect();
         assert_eq!(kinds, [HostKind::Iteration(Some(4)), HostKind::HostSync]);

@@ -165,17 +165,7 @@ pub(super) fn nvtx(export: &mut Export<'_>) -> Result<()> {
                 if let Some(kind) = HostKind::of_operator(operator) {
                     builder.ranges.push(HostRange { start_ns, end_ns, kind, name, thread });
                 }
-                let none = Symbol::EMPTY;
-                let operator = Operator {
-                    start_ns,
-                    end_ns,
-                    name,
-                    thread,
-                    input_shapes: none,
-                    input_types: none,
-                    input_values: none,
-                };
-                builder.operator(operator, None);
+                builder.operator(Operator::named(name, thread, (start_ns, end_ns)), None);
             }
             None => {
                 let name = builder.intern(&text);

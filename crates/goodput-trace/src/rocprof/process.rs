@@ -251,10 +251,7 @@ impl Process {
             }
             if let Some(operator) = operator {
                 let name = builder.intern(operator);
-                let none = Symbol::EMPTY;
-                let operator =
-                    Operator { start_ns, end_ns, name, thread, input_shapes: none, input_types: none };
-                builder.operator(operator, None);
+                builder.operator(Operator::named(name, thread, row.span_ns), None);
             }
             let name = builder.intern(operator.unwrap_or(name));
             if let Some(key) = launches {

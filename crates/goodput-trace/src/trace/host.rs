@@ -44,6 +44,14 @@ pub struct Operator {
     pub input_values: Symbol,
 }
 
+impl Operator {
+    /// An operator of which only its name and time are known.
+    pub fn named(name: Symbol, thread: u32, (start_ns, end_ns): (i64, i64)) -> Self {
+        let none = Symbol::EMPTY;
+        Self { start_ns, end_ns, name, thread, input_shapes: none, input_types: none, input_values: none }
+    }
+}
+
 /// Why the host was busy, as far as the partition tells causes apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostKind {

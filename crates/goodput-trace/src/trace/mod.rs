@@ -104,11 +104,14 @@ impl RankTrace {
         self.collectives.get(work.collective? as usize)
     }
 
-    /// Which exchange a communication kernel is: as its arguments say, else as its name says.
+    /// Which exchange a communication kernel is: as its arguments say, else as its name says, else as the operator or
+    /// library call says that launched it (RCCL runs all of them in one kernel).
     pub fn collective_kind(&self, work: &DeviceWork) -> CollectiveKind {
-        match self.collective_of(work) {
-            Some(args) if args.kind != CollectiveKind::Unknown => args.kind,
-            _ => CollectiveKind::of_kernel(self.name(work.name)),
-        }
+        let by_args = self.collective_of(work).map_or(CollectiveKind::Unknown, |args| args.kind);
+        let by_name = |name| CollectiveKind::of_kernel(self.name(name));
+        let known = |kind: &CollectiveKind| *kind != CollectiveKind::Unknown;
+        let kinds =
+            [Some(by_args), Some(by_name(work.name)), self.operator_of(work).map(|op| by_name(op.name))];
+        kinds.into_iter().flatten().find(known).unwrap_or(CollectiveKind::Unknown)
     }
 }

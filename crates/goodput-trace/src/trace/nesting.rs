@@ -39,15 +39,7 @@ mod tests {
 
     #[test]
     fn a_call_belongs_to_the_innermost_operator_of_its_thread() {
-        let operator = |start_ns, end_ns, thread| Operator {
-            start_ns,
-            end_ns,
-            name: Symbol::EMPTY,
-            thread,
-            input_shapes: Symbol::EMPTY,
-            input_types: Symbol::EMPTY,
-            input_values: Symbol::EMPTY,
-        };
+        let operator = |start_ns, end_ns, thread| Operator::named(Symbol::EMPTY, thread, (start_ns, end_ns));
         let launch =
             |start_ns, thread| Launch { start_ns, end_ns: start_ns + 1, name: Symbol::EMPTY, thread };
         let operators = [operator(0, 100, 0), operator(5, 200, 1), operator(10, 20, 0), operator(30, 40, 0)];

@@ -117,17 +117,7 @@ impl HostLaunch {
         builder.launch(Launch { start_ns, end_ns, name, thread }, self.correlation);
         if let Some(op) = self.hlo_op {
             let name = builder.intern(names.get(op));
-            let none = Symbol::EMPTY;
-            let operator = Operator {
-                start_ns,
-                end_ns,
-                name,
-                thread,
-                input_shapes: none,
-                input_types: none,
-                input_values: none,
-            };
-            builder.operator(operator, Some(self.correlation));
+            builder.operator(Operator::named(name, thread, self.span_ns), Some(self.correlation));
         }
     }
 }
