@@ -26,6 +26,8 @@ pub enum Command {
     Account(AccountArgs),
     /// One job's runtime goodput from its own log.
     Timeline(TimelineArgs),
+    /// Where the device-time of the steps went, over all ranks, from step traces.
+    Trace(TraceArgs),
     /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.
     Flops(FlopsArgs),
     /// A week of a simulated shared fleet, accounted: see the whole report without any records of your own.
@@ -261,6 +263,32 @@ pub struct TimelineArgs {
     /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
+    /// The output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `goodput trace`
+#[derive(Debug, Args)]
+#[command(after_long_help = "Examples:\n\n  \
+    goodput trace traces/                         every rank of a job, one file each\n  \
+    goodput trace rank0.json.gz rank1.json.gz --format json\n  \
+    goodput trace capture.sqlite                  nsys export --type sqlite capture.nsys-rep\n\n\
+Formats: Kineto and Chrome traces (JSON; plain, gzip or zstd), SQLite exports of Nsight Systems, JSON of rocprofv3, \
+XSpace protobuf of XLA. How to record them: docs/trace.md.")]
+pub struct TraceArgs {
+    /// Trace files, or directories of them.
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// The rank of a file that does not tell it, as FILE=RANK.
+    #[arg(long, value_name = "FILE=RANK")]
+    pub rank: Vec<String>,
+    /// Compare the stamps of ranks as they are, without estimating clock offsets.
+    #[arg(long)]
+    pub raw_clocks: bool,
+    /// Rows of kernels and of operators.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub top: usize,
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,

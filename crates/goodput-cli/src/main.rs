@@ -10,6 +10,7 @@ mod output;
 mod progress;
 mod simulate;
 mod timeline;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let answer = match command {
         Command::Account(args) => account::run(&args),
         Command::Timeline(args) => timeline::run(&args),
+        Command::Trace(args) => trace::run(&args),
         Command::Flops(args) => flops::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use goodput_verbs::Inputs;
@@ -9,13 +10,26 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// Inputs whose reading shows a bar on a terminal.
 pub fn inputs() -> Inputs {
-    Inputs::watched(|file, bytes, label| {
-        let bar = ProgressBar::new(bytes).with_message(label);
-        let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Box::new(Reported { file, bar })
-    })
+    Inputs::watched(|file, bytes, label| Box::new(Reported { file, bar: bar(bytes).with_message(label) }))
+}
+
+/// A bar over the bytes of files and of what directories hold.
+pub fn bytes(paths: &[PathBuf]) -> ProgressBar {
+    bar(paths.iter().map(|path| size(path)).sum())
+}
+
+fn size(path: &Path) -> u64 {
+    let Ok(metadata) = path.metadata() else { return 0 };
+    let inside = || path.read_dir().into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum();
+    if metadata.is_dir() { inside() } else { metadata.len() }
+}
+
+fn bar(bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes);
+    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }
 
 /// A file that moves a bar as it is read; the bar goes with it.

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
-use crate::view::{AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView};
+use crate::view::{
+    AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView, TraceView,
+};
 use crate::{html, json, openmetrics, terminal};
 
 /// What a report is written as.
@@ -65,6 +67,16 @@ impl TimelineView {
             Format::Html => html::timeline(self)?,
             Format::OpenMetrics => openmetrics::timeline(self)?,
         })
+    }
+}
+
+impl TraceView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        table_or_json(self, format, || terminal::trace(self, style))
     }
 }
 

@@ -20,6 +20,7 @@ mod model;
 mod request;
 mod time_argument;
 mod timeline;
+mod trace;
 
 pub use account::{account, account_records, default_options};
 pub use error::{Place, VerbError};
@@ -31,6 +32,7 @@ pub use model::architecture;
 pub use request::{AccountRequest, ReportRequest, TimelineInput, TimelineRequest, WindowRequest, Work};
 pub use time_argument::window;
 pub use timeline::timeline;
+pub use trace::{Progress, TraceRequest, trace};
 
 /// A verb's answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,6 +6,7 @@ mod flops;
 mod jobs;
 mod losses;
 mod read;
+mod trace;
 
 pub(crate) use chain::{chain, job_chain};
 pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
@@ -13,6 +14,9 @@ pub(crate) use flops::{components, conventions, recurrence, self_check};
 pub(crate) use jobs::{composed, jobs, size_curve};
 pub(crate) use losses::{levers, losses};
 pub(crate) use read::{files, findings};
+pub(crate) use trace::{
+    bandwidth, charges, kernel_rows, peers, trace_files, trace_findings, trace_ranks, trace_steps, triage,
+};
 
 use goodput_core::Pattern;
 

@@ -6,10 +6,13 @@ mod mfu;
 mod page;
 mod parts;
 mod timeline;
+mod trace;
 
 pub use page::TerminalStyle;
 
-use crate::view::{AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView};
+use crate::view::{
+    AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView, TraceView,
+};
 
 /// A fleet's account as a terminal page.
 pub fn account(view: &AccountView, style: TerminalStyle) -> String {
@@ -19,6 +22,11 @@ pub fn account(view: &AccountView, style: TerminalStyle) -> String {
 /// One job's account as a terminal page.
 pub fn timeline(view: &TimelineView, style: TerminalStyle) -> String {
     timeline::render(view, style)
+}
+
+/// A step trace as a terminal page.
+pub fn trace(view: &TraceView, style: TerminalStyle) -> String {
+    trace::render(view, style)
 }
 
 /// A converted MFU as a terminal page.

@@ -15,6 +15,7 @@ mod read;
 mod runtime;
 mod settings;
 mod timeline;
+mod trace;
 mod value;
 
 pub use account::{AccountView, TiersView};
@@ -44,4 +45,9 @@ pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
+pub use trace::{
+    AmountsView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView, NotSplitView,
+    PeerRankView, PeersView, QuestionView, TermView, TraceFileView, TraceFindingView, TraceRankView,
+    TraceScopeView, TraceStepView, TraceView, TriageView,
+};
 pub use value::{CostView, LeverView};

@@ -53,6 +53,16 @@ pub enum Member {
     After,
 }
 
+impl Member {
+    /// The index of its step.
+    pub fn step(self) -> Option<usize> {
+        match self {
+            Self::Step(step) => Some(step as usize),
+            Self::Before | Self::After => None,
+        }
+    }
+}
+
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {

@@ -1,5 +1,9 @@
 //! Sentences that more than one renderer prints.
 
+mod trace;
+
+pub(crate) use trace::{peers, trace_findings, trace_scope, trace_title, triage};
+
 use goodput_core::{Boundary, CapacityTime, Owner, Timestamp};
 
 use crate::name::short_path;

@@ -1,0 +1,26 @@
+//! `goodput trace`
+
+use goodput_verbs::TraceRequest;
+
+use crate::args::TraceArgs;
+use crate::error::CliError;
+use crate::output::{self, Answer};
+use crate::progress;
+
+/// Analyses traces and prints the report.
+pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
+    let request = TraceRequest {
+        paths: args.paths.clone(),
+        ranks: args.rank.clone(),
+        raw_clocks: args.raw_clocks,
+        top: args.top,
+        report: output::report(&args.output),
+    };
+    let bar = progress::bytes(&args.paths);
+    let answer = goodput_verbs::trace(&request, Some(&|bytes| bar.inc(bytes)));
+    bar.finish_and_clear();
+    let answer = answer?;
+    let text = answer.view.render(args.output.format.into(), output::style(&args.output));
+    output::write(&args.output, &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    Ok(output::answer(&args.output, answer.falls_short))
+}

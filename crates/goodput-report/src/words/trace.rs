@@ -1,0 +1,86 @@
+//! Sentences about step traces.
+
+use crate::name::short_path;
+use crate::number::{count, counted, duration, percent};
+use crate::view::{PeersView, TraceFileView, TraceView, TriageView};
+
+/// The title that the user gave, or the verb's own.
+pub(crate) fn trace_title(view: &TraceView) -> String {
+    view.title.clone().unwrap_or_else(|| "Step trace".to_owned())
+}
+
+/// What was traced, a line each.
+pub(crate) fn trace_scope(view: &TraceView) -> Vec<String> {
+    let scope = &view.scope;
+    let world = match scope.world_size {
+        Some(world) if world != scope.ranks => format!(" of {}", count(world)),
+        _ => String::new(),
+    };
+    let devices =
+        if scope.devices.is_empty() { String::new() } else { format!(" on {}", scope.devices.join(", ")) };
+    let left_out = scope.rank_steps_traced - scope.rank_steps;
+    let left_out = match left_out {
+        0 => String::new(),
+        n => format!(" ({} left out: see Steps)", count(n)),
+    };
+    vec![
+        format!("{}{world}{devices}", counted(scope.ranks, "rank")),
+        format!(
+            "{} judged{left_out}; boundaries: {}",
+            counted(scope.rank_steps, "rank-step"),
+            scope.step_evidence_label
+        ),
+    ]
+}
+
+/// Where the flow stopped.
+pub(crate) fn triage(triage: &TriageView) -> String {
+    match (triage.term_label, triage.next) {
+        (Some(term), _) => format!("Stops at the {}: the term to shorten is {term}.", triage.level_label),
+        (None, Some(next)) => format!("Stops at the {} without a term. Next: {next}.", triage.level_label),
+        (None, None) => format!("Stops at the {} without a term.", triage.level_label),
+    }
+}
+
+/// How the ranks were compared, a line each.
+pub(crate) fn peers(peers: &PeersView) -> Vec<String> {
+    let residual = peers
+        .clock_residual_ns
+        .map_or_else(String::new, |ns| format!(", ends then differ by at most {}", duration(ns)));
+    let mut lines = vec![format!(
+        "{} matched, {} split into waiting and transfer; clocks: {}{residual}",
+        counted(peers.matched, "collective"),
+        counted(peers.split, "kernel"),
+        peers.clock_estimator
+    )];
+    lines.extend(peers.not_split.iter().map(|n| {
+        format!("not split: {} ({}), {}", counted(n.count, "kernel"), duration(n.time_ns), n.label)
+    }));
+    lines
+}
+
+/// Repairs and refusals of every file, a line each.
+pub(crate) fn trace_findings(files: &[TraceFileView]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for file in files {
+        let name = short_path(&file.file);
+        for f in &file.findings {
+            let removed = if f.removed_ns > 0 {
+                format!(", {} taken off", duration(f.removed_ns))
+            } else {
+                String::new()
+            };
+            lines.push(format!(
+                "{name}: {} {}{removed}; first at {}: {}",
+                count(f.count),
+                f.label,
+                f.first_at,
+                f.example
+            ));
+        }
+        if file.lost_device_events > 0 {
+            lines.push(format!("{name}: {} of the device events are there", percent(file.device_coverage)));
+        }
+    }
+    lines
+}

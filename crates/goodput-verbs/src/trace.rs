@@ -1,0 +1,109 @@
+//! Where the device-time of the steps went, over all ranks of a set of traces.
+
+use std::path::PathBuf;
+
+use goodput_report::TraceView;
+use goodput_trace::analysis::{Analysis, AnalysisOptions, analyse};
+use goodput_trace::peers::{ClockCorrection, PeerOptions};
+use goodput_trace::read::{ReadOptions, TraceSet, read_traces};
+use goodput_trace::reading::{FileReading, ReadError};
+
+use crate::Answer;
+use crate::error::{Place, VerbError};
+use crate::request::ReportRequest;
+
+/// `goodput trace`: traces, and how to analyse them.
+#[derive(Debug, Clone, Default)]
+pub struct TraceRequest {
+    /// Files, and directories to walk.
+    pub paths: Vec<PathBuf>,
+    /// Ranks that the user states, as `FILE=RANK`.
+    pub ranks: Vec<String>,
+    /// Compare the stamps of ranks as they are.
+    pub raw_clocks: bool,
+    /// Rows of kernels and operators.
+    pub top: usize,
+    /// Title and price.
+    pub report: ReportRequest,
+}
+
+/// Told the bytes of the traces as they are read, from several threads.
+pub type Progress<'a> = Option<&'a (dyn Fn(u64) + Sync)>;
+
+/// Reads the traces and says where the device-time of their steps went.
+///
+/// # Errors
+/// [`VerbError`] when a trace cannot be read, or ranks cannot be told apart.
+pub fn trace(request: &TraceRequest, progress: Progress<'_>) -> Result<Answer<TraceView>, VerbError> {
+    let (analysis, set) = analysed(request, progress)?;
+    let warnings = warnings(&analysis, &set);
+    let falls_short = set.files.iter().any(FileReading::is_degraded) || !warnings.is_empty();
+    let view = TraceView::new(&analysis, &set.files, warnings, request.top, &request.report.settings()?);
+    Ok(Answer { view, falls_short })
+}
+
+/// The files of the traces that were read.
+struct ReadFiles {
+    files: Vec<FileReading>,
+    passed_over: Vec<PathBuf>,
+}
+
+fn analysed(request: &TraceRequest, progress: Progress<'_>) -> Result<(Analysis, ReadFiles), VerbError> {
+    let stated_ranks = request.ranks.iter().map(|text| stated_rank(text)).collect::<Result<Vec<_>, _>>()?;
+    let options = ReadOptions { stated_ranks: &stated_ranks, progress };
+    let TraceSet { ranks, files, passed_over } = read_traces(&request.paths, &options)?;
+    let clock_correction =
+        if request.raw_clocks { ClockCorrection::None } else { ClockCorrection::default() };
+    let options = AnalysisOptions { peers: PeerOptions { clock_correction } };
+    Ok((analyse(ranks, options), ReadFiles { files, passed_over }))
+}
+
+/// `FILE=RANK`.
+fn stated_rank(text: &str) -> Result<(PathBuf, u32), VerbError> {
+    text.rsplit_once('=').and_then(|(file, rank)| Some((PathBuf::from(file), rank.parse().ok()?))).ok_or_else(
+        || {
+            VerbError::new(format!("--rank {text}: expected FILE=RANK, the rank a whole number"))
+                .help("for example --rank trace-a.json=3")
+        },
+    )
+}
+
+/// What a person should know before trusting a figure.
+fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for rank in &analysis.ranks {
+        let name = rank.trace.path.display();
+        if rank.trace.work.is_empty() {
+            warnings.push(format!(
+                "{name}: no device work: the trace was taken without the device's activities, or nothing ran on it"
+            ));
+        } else if rank.steps.evidence.is_fallback() {
+            warnings.push(format!("{name}: no profiler steps; boundaries: {}", rank.steps.evidence.label()));
+        }
+        if rank.steps.launched_before_capture > 0 {
+            warnings.push(format!(
+                "{name}: {} pieces of device work were launched before the capture: they belong to an earlier step",
+                rank.steps.launched_before_capture
+            ));
+        }
+    }
+    if let Some(first) = set.passed_over.first() {
+        warnings.push(format!(
+            "{} files found in a directory are no traces, {} first",
+            set.passed_over.len(),
+            first.display()
+        ));
+    }
+    warnings
+}
+
+impl From<ReadError> for VerbError {
+    fn from(error: ReadError) -> Self {
+        let (ReadError::Io { path, .. }
+        | ReadError::Format { path, .. }
+        | ReadError::SameRank { second: path, .. }
+        | ReadError::NoRank { path, .. }) = &error;
+        let place = Place { path: Some(path.display().to_string()), ..Place::default() };
+        Self::new(error.to_string()).at(place)
+    }
+}
