@@ -5,11 +5,13 @@
 pub mod analysis;
 pub mod chrome;
 pub mod class;
+pub mod contention;
 pub mod diagnosis;
 mod json;
 pub mod nsight;
 pub mod partition;
 pub mod peers;
+pub mod phase;
 pub mod read;
 pub mod reading;
 pub mod repair;
