@@ -6,7 +6,7 @@ use super::{
 
 impl Scenario {
     /// Names of the scenarios that [`Scenario::named`] knows.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "data_parallel",
         "straggler",
         "tensor_parallel",
@@ -17,6 +17,7 @@ impl Scenario {
         "input_bound",
         "clock_skew",
         "cut_captures",
+        "hybrid",
     ];
 
     /// A small scenario by its name; `None` for a name that is not in [`Scenario::NAMES`].
@@ -78,6 +79,19 @@ impl Scenario {
                     Capture { rank: 0, from_ns: 2_000_000, to_ns: 72_000_000 },
                     Capture { rank: 1, from_ns: 19_000_000, to_ns: 69_000_000 },
                 ];
+            }
+            // All of it at once, on sixteen ranks of two nodes.
+            "hybrid" => {
+                scenario.layout = Layout { tensor: 2, expert: 2, data: 2, pipeline: 2, devices_per_node: 8 };
+                scenario.steps = 2;
+                scenario.layers_per_stage = 2;
+                scenario.micro_batches = 3;
+                scenario.contention_permille = 120;
+                scenario.clock_offsets_ns =
+                    (0..16).map(|rank| (rank * rank * 7_919) % 100_003 - 50_000).collect();
+                scenario.stragglers =
+                    vec![Straggler { rank: 5, from_step: 0, to_step: 2, slower_permille: 150 }];
+                scenario.stalls = vec![Stall { rank: 12, step: 1, longer_ns: 2_000_000 }];
             }
             _ => return None,
         }
@@ -142,7 +156,7 @@ impl Scenario {
                 host_bytes_per_us: 25_000,
                 stream_wait_ns: 1_700,
                 stream_gap_ns: 900,
-                send: SendMode::Buffered,
+                send: SendMode::Rendezvous,
             },
             contention_permille: 0,
             stragglers: Vec::new(),

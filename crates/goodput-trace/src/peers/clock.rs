@@ -320,10 +320,11 @@ fn twice_median(values: &[i64]) -> i128 {
     i128::from(sorted[low]) + i128::from(sorted[high])
 }
 
-/// The quotient to the nearest integer, halves away from zero.
+/// The quotient to the nearest integer, halves upwards: all members of a group lie half a nanosecond off an even
+/// number's median, and rounded alike they keep their distances.
 fn rounded(sum: i128, count: i128) -> i64 {
-    let half = if sum < 0 { -count } else { count };
-    i64::try_from((2 * sum + half) / (2 * count)).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })
+    let nearest = (2 * sum + count).div_euclid(2 * count);
+    i64::try_from(nearest).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })
 }
 
 /// Latest minus earliest.
