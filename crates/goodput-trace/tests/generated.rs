@@ -140,60 +140,32 @@ fn the_ranks_together_are_split_as_the_books_say(
     )]
     name: &str,
 ) {
-    let (set, truth) = read(name);
+    split_as_the_books_say(&Scenario::named(name).expect("a scenario of this name"));
+}
+
+#[test]
+fn sends_into_a_buffer_wait_for_nobody() {
+    let scenario = Scenario::named("pipeline_1f1b").expect("a scenario");
+    let network = Network { send: SendMode::Buffered, ..scenario.network };
+    split_as_the_books_say(&Scenario { network, ..scenario });
+}
+
+fn split_as_the_books_say(scenario: &Scenario) {
+    let (set, truth) = simulated(scenario);
     let analysis = peers::analyse(&set.ranks, PeerOptions::default());
     for (index, rank) in traced(&truth).into_iter().enumerate() {
-        let context = format!("{name}, rank {}", rank.rank);
+        let context = format!("{}, rank {}", scenario.name, rank.rank);
         // Offsets are known up to one that all ranks share.
         let apart = analysis.clocks.offsets_ns[index] - analysis.clocks.offsets_ns[0];
         assert_eq!(apart, rank.clock_offset_ns - truth.ranks[0].clock_offset_ns, "{context}: clock");
         assert_eq!(analysis.blame[index].skew_ns, rank.blame_ns, "{context}: blame");
         for books in rank.steps.iter().filter(|step| step.is_whole) {
             for window in [&books.host, &books.device] {
-                let found = partition(
-                    &set.ranks[index],
-                    (window.start_ns, window.end_ns),
-                    &analysis.splits[index],
-                    |_, _| true,
-                );
-                let truth: BTreeMap<_, _> =
-                    window.charges.iter().map(|(&charge, &ns)| (expected(charge), ns)).collect();
-                assert_eq!(found.amounts, truth, "{context}, step {}", books.number);
+                let (from_to, splits) = ((window.start_ns, window.end_ns), &analysis.splits[index]);
+                let found = partition(&set.ranks[index], from_to, splits, |_, _| true);
+                let truth = window.charges.iter().map(|(&charge, &ns)| (expected(charge), ns));
+                assert_eq!(found.amounts, truth.collect(), "{context}, step {}", books.number);
             }
         }
     }
-}
-
-/// A send into a buffer looks like one that waits for its receiver when that comes before it ends. That moves at most
-/// the time of the send from transfer to wait, and nothing else.
-#[test]
-fn buffered_sends_are_split_up_to_their_own_length() {
-    let scenario = Scenario::named("pipeline_1f1b").expect("a scenario");
-    let network = Network { send: SendMode::Buffered, ..scenario.network };
-    let (set, truth) = simulated(&Scenario { network, ..scenario });
-    let analysis = peers::analyse(&set.ranks, PeerOptions::default());
-    let mut moved_ns = 0;
-    for (index, rank) in truth.ranks.iter().enumerate() {
-        for books in &rank.steps {
-            let window = (books.device.start_ns, books.device.end_ns);
-            let found = partition(&set.ranks[index], window, &analysis.splits[index], |_, _| true).amounts;
-            moved_ns += found.get(&Charge::PeerWait).copied().unwrap_or(0);
-            let truth = books.device.charges.iter().map(|(&charge, &ns)| (expected(charge), ns));
-            let (found, truth) = (sends_together(found.into_iter()), sends_together(truth));
-            assert_eq!(found, truth, "rank {}, step {}", rank.rank, books.number);
-        }
-    }
-    assert!((1..500_000).contains(&moved_ns), "{moved_ns} ns");
-}
-
-fn sends_together(charges: impl Iterator<Item = (Charge, i64)>) -> BTreeMap<Charge, i64> {
-    let mut amounts = BTreeMap::new();
-    for (charge, ns) in charges {
-        let charge = match charge {
-            Charge::PeerWait | Charge::Transfer(_) => Charge::Transfer(CollectiveKind::SendReceive),
-            other => other,
-        };
-        *amounts.entry(charge).or_insert(0) += ns;
-    }
-    amounts
 }
