@@ -1,0 +1,151 @@
+//! Times of one device's kernels: matrix products from measured grids, at the clock that a step runs at.
+//!
+//! ```
+//! use goodput_model::device::Catalogue;
+//! use goodput_predict::Basis;
+//! use goodput_predict::kernel::{Gemm, KernelTables, Pass};
+//! let h100 = KernelTables::new(Catalogue::built_in().find("H100 SXM5")?);
+//! let up_projection = Gemm::new(8192, 28672, 8192);
+//! let forward = h100.gemm(&up_projection)?;
+//! assert_eq!(forward.basis, Basis::Table);
+//! assert!((5.0e6..6.0e6).contains(&forward.ns));
+//! let weight_gradient = h100.gemm(&up_projection.pass(Pass::WeightGradient))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod format;
+mod gemm;
+mod grid;
+mod machine;
+mod packed;
+mod power;
+mod shipped;
+mod user;
+
+use goodput_model::device::{Catalogue, Device};
+
+pub use format::Format;
+pub use gemm::{Accumulator, Gemm, Pass};
+pub use power::{Power, PowerCurve, PowerEvidence};
+pub use user::UserRow;
+
+use machine::Machine;
+use shipped::{ProductGrid, Settings, Shipped};
+use user::UserRows;
+
+/// Everything that says how long a kernel takes on one device.
+#[derive(Debug, Clone)]
+pub struct KernelTables {
+    machine: Machine,
+    shipped: Option<Borrowed>,
+    sustained: Option<&'static PowerCurve>,
+    user: UserRows,
+}
+
+/// Grids, and how the device that reads them differs from the one that they were measured on.
+#[derive(Debug, Clone)]
+struct Borrowed {
+    grids: &'static Shipped,
+    of: Machine,
+    /// The device, with the arithmetic efficiency of the other: none if the two have the same rates.
+    scaled_to: Option<Machine>,
+}
+
+/// Why there is no time for a kernel.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum KernelError {
+    /// The device does not compute in the format, or its peak or bandwidth is not known.
+    #[error(
+        "{device}: no time for {} kernels, since its peak in it or its memory bandwidth is not known; choose another \
+         precision, or state `dense_peaks` and `memory_tb_per_s` in a device file (docs/devices.md)",
+        format.name()
+    )]
+    NoRate {
+        /// The device.
+        device: String,
+        /// The arithmetic.
+        format: Format,
+    },
+    /// A measured row that cannot be.
+    #[error("row {index} of the measured products: {ns} ns cannot be the time of its shape")]
+    BadRow {
+        /// Its place, from 0.
+        index: usize,
+        /// Its time.
+        ns: f64,
+    },
+}
+
+impl KernelTables {
+    /// The kernels of a device, sustained. A device of the user's own is one without grids.
+    #[must_use]
+    pub fn new(device: &Device) -> Self {
+        let settings = Settings::built_in();
+        let machine = |device| Machine::new(device, &settings.roofline);
+        let shipped = settings.source(&device.name).and_then(|source| {
+            let of = Catalogue::built_in().devices().iter().find(|known| known.name == source.measured_on)?;
+            let (of, ours) = (machine(of), machine(device));
+            let scaled_to = (!of.equals(&ours)).then(|| ours.with_efficiency_of(&of));
+            Some(Borrowed { grids: Shipped::named(&source.grid)?, of, scaled_to })
+        });
+        Self {
+            machine: machine(device),
+            shipped,
+            sustained: PowerCurve::of(&device.name),
+            user: UserRows::default(),
+        }
+    }
+
+    /// The same at another state of the clock.
+    #[must_use]
+    pub fn at(self, power: Power) -> Self {
+        let sustained = match power {
+            Power::Sustained => PowerCurve::of(&self.machine.name),
+            Power::Burst => None,
+        };
+        Self { sustained, ..self }
+    }
+
+    fn grid(&self, format: Format) -> Option<(&'static ProductGrid, &Borrowed)> {
+        let borrowed = self.shipped.as_ref()?;
+        Some((borrowed.grids.product(format)?, borrowed))
+    }
+
+    /// Sustained over burst time of arithmetic.
+    fn sustained_ratio(&self, format: Format, flops: f64) -> f64 {
+        let Some(curve) = self.sustained else { return 1.0 };
+        let faster = self
+            .machine
+            .peak(format)
+            .zip(self.machine.peak(Format::Bf16))
+            .map_or(1.0, |(it, bf16)| it / bf16);
+        curve.ratio(flops / faster / 1e12)
+    }
+
+    fn sustained_deviation(&self) -> f64 {
+        self.sustained.map_or(0.0, |curve| curve.deviation)
+    }
+
+    /// Microseconds of a cast of rows x columns from bf16 to fp8 in one pass.
+    fn cast_us(&self, rows: f64, columns: f64) -> f64 {
+        let measured = self.shipped.as_ref().and_then(|borrowed| borrowed.grids.cast("scale_matrix"));
+        match measured {
+            Some(grid) => grid.read([columns.log2(), rows.log2()]).value.exp2(),
+            None => 3.0 * rows * columns / self.machine.bandwidth.unwrap_or(f64::INFINITY),
+        }
+    }
+
+    /// How much longer arithmetic takes while collectives hold `taken` of the device's SMs. The rest of the SMs share
+    /// the work evenly, as tiles of a persistent kernel do; where whole waves are launched it can be more.
+    #[must_use]
+    pub fn contention_ratio(&self, taken: u32) -> f64 {
+        match self.machine.engines {
+            Some(engines) if taken < engines => f64::from(engines) / f64::from(engines - taken),
+            _ => 1.0,
+        }
+    }
+
+    fn no_rate(&self, format: Format) -> KernelError {
+        KernelError::NoRate { device: self.machine.name.clone(), format }
+    }
+}

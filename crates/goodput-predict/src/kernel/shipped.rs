@@ -1,0 +1,266 @@
+//! The measured grids that come with this crate, read when a device first needs them.
+
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, OnceLock};
+
+use serde::Deserialize;
+
+use super::Format;
+use super::grid::Grid;
+use super::packed::{PackedGrid, unpack};
+
+macro_rules! files {
+    ($($name:literal),*) => {
+        /// Name of a grid, its products, its casts.
+        const FILES: &[(&str, &[u8], &[u8])] = &[
+            ("a100_sxm", include_bytes!("../../data/kernels/gemm/a100_sxm.bin.zst"), &[]),
+            $((
+                $name,
+                include_bytes!(concat!("../../data/kernels/gemm/", $name, ".bin.zst")),
+                include_bytes!(concat!("../../data/kernels/elementwise/", $name, ".bin.zst")),
+            )),*
+        ];
+    };
+}
+files!("h100_sxm", "h200_sxm", "b200_sxm", "b300_sxm", "gb200", "gb300", "l40s");
+
+/// Grids measured on one device.
+#[derive(Debug, Default)]
+pub(super) struct Shipped {
+    products: BTreeMap<&'static str, ProductGrid>,
+    casts: BTreeMap<String, Grid<2>>,
+}
+
+impl Shipped {
+    /// The grids of a name, read on first use.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        static READ: [OnceLock<Shipped>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+        let at = FILES.iter().position(|(file, ..)| *file == name)?;
+        // A test reads every file, so that an empty set is never seen.
+        Some(READ[at].get_or_init(|| Self::read(FILES[at].1, FILES[at].2).unwrap_or_default()))
+    }
+
+    fn read(products: &[u8], casts: &[u8]) -> Option<Self> {
+        let products = unpack(products)?;
+        let grids = Format::ALL.iter().filter_map(|format| format.grid()).filter_map(|name| {
+            let packed = products.iter().find(|grid| grid.name == name)?;
+            Some((name, ProductGrid::new(packed)?))
+        });
+        let products = grids.collect();
+        let casts = if casts.is_empty() { Vec::new() } else { unpack(casts)? };
+        let casts = casts
+            .into_iter()
+            .filter_map(|packed| Some((packed.name, Grid::new(&packed.axes, &packed.log2_us)?)));
+        Some(Self { products, casts: casts.collect() })
+    }
+
+    /// The products of a format.
+    pub fn product(&self, format: Format) -> Option<&ProductGrid> {
+        self.products.get(format.grid()?)
+    }
+
+    /// log2 of the microseconds of a cast from bf16 to fp8 by columns and rows.
+    pub fn cast(&self, operation: &str) -> Option<&Grid<2>> {
+        self.casts.get(operation)
+    }
+}
+
+/// log2 of the FLOPs per microsecond of C[m,n] = A[m,k] B[n,k]^T, over n, k and m.
+#[derive(Debug)]
+pub(super) struct ProductGrid {
+    pub rate: Grid<3>,
+    /// Least m, n and k.
+    pub least: [u64; 3],
+}
+
+impl ProductGrid {
+    pub fn new(packed: &PackedGrid) -> Option<Self> {
+        let (axes, rates) = merge_pairs(packed)?;
+        let least = [axes[2][0], axes[0][0], axes[1][0]];
+        Some(Self { rate: Grid::new(&axes, &rates)?, least })
+    }
+}
+
+/// log2 of the FLOPs per microsecond where they are known.
+type Rates = Vec<Option<f64>>;
+
+/// Axes n, k and m, and their rates.
+///
+/// From m = 32 up products were measured at m and m + 1. Both are one point with the noise of two, and become it.
+/// DeepGEMM is slower on odd m by more than noise: there m alone is kept, as a step's products have it.
+fn merge_pairs(packed: &PackedGrid) -> Option<([Vec<u64>; 3], Rates)> {
+    const FIRST_PAIR: u64 = 32;
+    let [n, k, m] = packed.axes.as_slice() else { return None };
+    let is_second = |at: usize| at > 0 && m[at] > FIRST_PAIR && m[at] == m[at - 1] + 1;
+    let averages = packed.name != Format::Fp8Block.grid()?;
+    let kept: Vec<usize> = (0..m.len()).filter(|at| !is_second(*at)).collect();
+    let mut rates = Vec::with_capacity(n.len() * k.len() * kept.len());
+    for (line, times) in packed.log2_us.chunks(m.len()).enumerate() {
+        let work = 2.0 * n[line / k.len()] as f64 * k[line % k.len()] as f64;
+        let rate = |at: usize| times[at].map(|log2_us| (work * m[at] as f64).log2() - log2_us);
+        for at in &kept {
+            let second = (averages && at + 1 < m.len() && is_second(at + 1)).then(|| rate(at + 1)).flatten();
+            rates.push(match (rate(*at), second) {
+                (Some(one), Some(two)) => Some(f64::midpoint(one, two)),
+                (one, two) => one.or(two),
+            });
+        }
+    }
+    Some(([n.clone(), k.clone(), kept.into_iter().map(|at| m[at]).collect()], rates))
+}
+
+/// `data/kernels/tables.yaml`.
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    grids: Vec<Source>,
+    pub deviation: Deviation,
+    pub roofline: Roofline,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Source {
+    pub grid: String,
+    pub measured_on: String,
+    devices: Vec<String>,
+}
+
+/// Relative standard deviations.
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deviation {
+    reading: BTreeMap<String, f64>,
+    pub extrapolated: f64,
+    pub roofline: f64,
+    pub user_row: f64,
+}
+
+impl Deviation {
+    pub fn reading(&self, format: Format) -> f64 {
+        self.reading.get(format.name()).copied().unwrap_or(self.extrapolated)
+    }
+}
+
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Roofline {
+    pub share_of_largest_measured: f64,
+    pub arithmetic: f64,
+    pub memory: f64,
+    pub launch_us: f64,
+}
+
+impl Settings {
+    pub fn built_in() -> &'static Self {
+        static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
+            serde_saphyr::from_str(include_str!("../../data/kernels/tables.yaml")).unwrap_or_default()
+        });
+        &SETTINGS
+    }
+
+    /// The grid that a device of the catalogue reads.
+    pub fn source(&self, device: &str) -> Option<&Source> {
+        self.grids.iter().find(|source| source.devices.iter().any(|name| name == device))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn every_file_and_every_setting_is_read() {
+        for (name, products, casts) in FILES {
+            let shipped = Shipped::read(products, casts).unwrap();
+            assert!(shipped.product(Format::Bf16).is_some(), "{name}");
+            assert_eq!(shipped.casts.len(), if *name == "a100_sxm" { 0 } else { 2 }, "{name}");
+        }
+        let settings: Settings =
+            serde_saphyr::from_str(include_str!("../../data/kernels/tables.yaml")).unwrap();
+        for source in &settings.grids {
+            assert!(FILES.iter().any(|(name, ..)| *name == source.grid), "{}", source.grid);
+            for device in source.devices.iter().chain([&source.measured_on]) {
+                let found = goodput_model::device::Catalogue::built_in().devices();
+                assert!(found.iter().any(|known| known.name == *device), "{device}");
+            }
+        }
+    }
+
+    /// Median and 90th percentile of |predicted / measured - 1| over points that interpolation did not see, of
+    /// products of training size.
+    fn held_out(name: &str, format: Format, is_out: impl Fn(u64) -> bool, whole_pairs: bool) -> (f64, f64) {
+        let products = FILES.iter().find(|(file, ..)| *file == name).unwrap().1;
+        let packed = unpack(products).unwrap();
+        let packed = packed.iter().find(|grid| Some(grid.name.as_str()) == format.grid()).unwrap();
+        let (axes, rates) = merge_pairs(packed).unwrap();
+        let shape = |cell: usize| {
+            let line = cell / axes[2].len();
+            [axes[0][line / axes[1].len()], axes[1][line % axes[1].len()], axes[2][cell % axes[2].len()]]
+        };
+        let out = |cell: usize| {
+            let [n, k, m] = shape(cell);
+            let trains = n >= 512 && k >= 512 && m >= 1024;
+            // A multiplicative hash: which fifth a point falls into has nothing to do with its shape.
+            let seed = if whole_pairs { n * 65_599 + k } else { (n * 65_599 + k) * 65_599 + m };
+            trains && is_out(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40)
+        };
+        let seen: Vec<_> = rates.iter().enumerate().map(|(cell, rate)| rate.filter(|_| !out(cell))).collect();
+        let grid = Grid::<3>::new(&axes, &seen).unwrap();
+        let mut errors: Vec<f64> = rates
+            .iter()
+            .enumerate()
+            .filter(|(cell, _)| out(*cell))
+            .filter_map(|(cell, rate)| {
+                let predicted = grid.read(shape(cell).map(|length| (length as f64).log2())).value;
+                rate.map(|rate| ((rate - predicted).exp2() - 1.0).abs())
+            })
+            .collect();
+        assert!(errors.len() > 500, "{name}: {} points", errors.len());
+        errors.sort_by(f64::total_cmp);
+        (errors[errors.len() / 2] * 100.0, errors[errors.len() * 9 / 10] * 100.0)
+    }
+
+    #[test]
+    fn interpolation_is_as_good_as_the_noise_of_the_grids() {
+        let fifth = |hash: u64| hash.is_multiple_of(5);
+        println!("| grid | format | points held out, median / p90 % | (n, k) pairs held out |");
+        for (name, ..) in FILES {
+            for format in [Format::Bf16, Format::Fp8, Format::Fp8Block, Format::Nvfp4] {
+                if Shipped::named(name).unwrap().product(format).is_none() {
+                    continue;
+                }
+                let (median, p90) = held_out(name, format, fifth, false);
+                let (pair_median, pair_p90) = held_out(name, format, fifth, true);
+                println!(
+                    "| {name} | {} | {median:.1} / {p90:.1} | {pair_median:.1} / {pair_p90:.1} |",
+                    format.name()
+                );
+                // What the reference's models reach; of the others only that nothing is out of order.
+                let most = match (*name, format) {
+                    ("h100_sxm", Format::Bf16) => 3.0,
+                    ("a100_sxm", Format::Bf16) => 3.6,
+                    ("b200_sxm", Format::Bf16) => 3.1,
+                    ("h100_sxm", Format::Fp8Block) => 8.5,
+                    _ => 10.0,
+                };
+                assert!(
+                    median <= most && pair_median <= most,
+                    "{name} {}: {median} {pair_median}",
+                    format.name()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn each_device_has_the_formats_that_were_measured_on_it() {
+        let has = |name, format| Shipped::named(name).unwrap().product(format).is_some();
+        assert!(!has("a100_sxm", Format::Fp8));
+        assert!(has("h100_sxm", Format::Fp8Block) && !has("h100_sxm", Format::Nvfp4));
+        assert!(has("b200_sxm", Format::Nvfp4));
+        assert!(has("l40s", Format::Fp8) && !has("l40s", Format::Fp8Block));
+    }
+}
