@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustc_hash::FxHashSet;
+
 use crate::reading::ReadError;
 
 /// A file that may hold a trace.
@@ -36,6 +38,9 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, ReadError> {
             found.push(Found { path: path.clone(), is_stated: true });
         }
     }
+    // A file may be named, and found in its directory: it is read once.
+    let mut seen = FxHashSet::default();
+    found.retain(|file| seen.insert(file.path.canonicalize().unwrap_or_else(|_| file.path.clone())));
     Ok(found)
 }
 
@@ -60,4 +65,30 @@ fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), Re
 fn is_candidate(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     !name.starts_with('.') && ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_are_walked_for_traces() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("node1")).unwrap();
+        for name in ["b.json", "a.JSON.gz", "notes.txt", ".hidden.json", "node1/c.pt.trace.json.zst"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        let named = root.join("notes.txt");
+        let found = find(&[root.to_owned(), named.clone(), root.join("b.json")]).unwrap();
+        let paths: Vec<_> = found.iter().map(|file| file.path.strip_prefix(root).unwrap().to_owned()).collect();
+        assert_eq!(paths, ["a.JSON.gz", "b.json", "node1/c.pt.trace.json.zst", "notes.txt"].map(PathBuf::from));
+        assert_eq!(found.iter().map(|file| file.is_stated).collect::<Vec<_>>(), [false, false, false, true]);
+    }
+
+    #[test]
+    fn a_directory_without_traces_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(find(&[directory.path().to_owned()]).is_err());
+    }
 }

@@ -92,6 +92,11 @@ pub fn read_file(path: &Path, options: &ReadOptions<'_>) -> Result<FileTraces, R
     Ok(traces)
 }
 
+/// Whether two paths name one file.
+fn same_file(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
 fn unknown(head: &[u8]) -> String {
     let seen = match head {
         [] => "the file is empty".to_owned(),

@@ -80,7 +80,7 @@ impl HostKind {
 /// Whether a call of the runtime or driver may enqueue device work. Some only ask: in a trace of training they are
 /// half of all calls.
 pub(crate) fn may_enqueue(name: &str) -> bool {
-    const ASK: [&str; 6] = ["Get", "Query", "IsCapturing", "Occupancy", "PeekAtLastError", "ElapsedTime"];
+    const ASK: [&str; 6] = ["Get", "Query", "IsCapturing", "Occupancy", "PeekAtLastError", "Attribute"];
     !ASK.iter().any(|word| name.contains(word)) && !name.ends_with("Synchronize")
 }
 

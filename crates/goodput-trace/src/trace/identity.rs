@@ -32,6 +32,8 @@ impl Identity {
 /// How a rank is known, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RankEvidence {
+    /// The user states it.
+    Stated,
     /// The trace says so.
     Metadata,
     /// The only member that all its process groups share.
