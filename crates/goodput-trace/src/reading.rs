@@ -45,6 +45,10 @@ pub struct FileReading {
     pub device_events: u64,
     /// Device events that the profiler lost (no stamp and no duration) or that could not be read.
     pub lost_device_events: u64,
+    /// Kernels among the device events used, where the reader counts them.
+    pub kernels: u64,
+    /// Kernels among the device events lost, where the reader counts them.
+    pub lost_kernels: u64,
     /// The file ends in the middle.
     pub truncated: bool,
     /// What was repaired or refused, by cause.
@@ -131,6 +135,8 @@ impl FileReading {
             ignored: 0,
             device_events: 0,
             lost_device_events: 0,
+            kernels: 0,
+            lost_kernels: 0,
             truncated: false,
             findings: Vec::new(),
         }
@@ -183,9 +189,18 @@ impl FileReading {
 
     /// Share of the device events that were used; `None` without any.
     pub fn device_coverage(&self) -> Option<f64> {
-        let all = self.device_events + self.lost_device_events;
-        (all > 0).then(|| self.device_events as f64 / all as f64)
+        coverage(self.device_events, self.lost_device_events)
     }
+
+    /// Share of the kernels that were used; `None` without any, and where the reader does not count them.
+    pub fn kernel_coverage(&self) -> Option<f64> {
+        coverage(self.kernels, self.lost_kernels)
+    }
+}
+
+fn coverage(used: u64, lost: u64) -> Option<f64> {
+    let all = used + lost;
+    (all > 0).then(|| used as f64 / all as f64)
 }
 
 /// What of a text fits into an example.

@@ -183,8 +183,8 @@ impl Document<'_> {
 
     /// Moves on from what is broken to the next event, or to the end of their list; `false` at the end of the file.
     ///
-    /// A border is a bracket after a comma or after a bracket; an event is what can be read whole from there and has a
-    /// phase. The depth of one event is bounded, so that this is linear in the text that it passes.
+    /// An event opens after a comma or a closing brace, can be read whole and has a phase. The depth of one event is
+    /// bounded, so that this is linear in the text that it passes.
     fn seek_event(&mut self) -> io::Result<bool> {
         let mut before = b'{';
         self.window.take(1);
@@ -199,20 +199,21 @@ impl Document<'_> {
                 continue;
             };
             before = last_visible(&bytes[..found]).unwrap_or(before);
-            let is_event = bytes[found] == b'{';
-            let is_border =
-                if is_event { matches!(before, b',' | b'}' | b'[') } else { matches!(before, b'}' | b'[') };
+            let (opens, follows) = (bytes[found] == b'{', before);
             before = bytes[found];
             self.window.take(found);
-            if is_border {
-                let goes_on = if is_event {
-                    self.try_scan(|scanner| Ok(Event::scan(scanner)?.phase != 0))?.unwrap_or(false)
-                } else {
-                    self.try_scan(ends_events)?.unwrap_or_else(|| ends_document(self.window.rest()))
-                };
-                if goes_on {
-                    return Ok(true);
+            let goes_on = if !opens {
+                match self.try_scan(ends_events)? {
+                    Some(ends) => ends && matches!(follows, b'}' | b'['),
+                    None => ends_document(self.window.rest()),
                 }
+            } else if matches!(follows, b',' | b'}') {
+                self.try_scan(|scanner| Ok(Event::scan(scanner)?.phase != 0))?.unwrap_or(false)
+            } else {
+                false
+            };
+            if goes_on {
+                return Ok(true);
             }
             self.window.take(1);
         }
@@ -258,14 +259,21 @@ impl Document<'_> {
 
     /// Counts what stands at the front of the window as broken.
     fn broken(&mut self) {
+        self.take_separators();
         let bytes = self.window.rest();
-        let white = bytes.iter().take_while(|&&byte| byte.is_ascii_whitespace() || byte == b',').count();
-        let text = bytes[white..bytes.len().min(white + 400)].to_vec();
-        self.window.take(white);
+        let text = bytes[..bytes.len().min(400)].to_vec();
         self.file.broken(self.window.offset(), &text);
     }
 
+    /// Takes what stands between two events.
+    fn take_separators(&mut self) {
+        let bytes = self.window.rest();
+        let count = bytes.iter().take_while(|&&byte| byte.is_ascii_whitespace() || byte == b',').count();
+        self.window.take(count);
+    }
+
     fn truncated(&mut self) {
+        self.take_separators();
         let damage = self.window.damage.take();
         self.file.truncated(self.window.offset(), || {
             damage.map_or_else(|| "the text ends inside".to_owned(), |damage| damage.to_string())

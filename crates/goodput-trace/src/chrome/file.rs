@@ -6,8 +6,7 @@ use super::event::{Category, Event};
 use super::foreign;
 use super::metadata::Metadata;
 use super::open::OpenEvents;
-use super::rows::{Rows, Span, number_of, span_of};
-use super::rows::{is_collector, stamp};
+use super::rows::{Rows, Span, is_collector, number_of, refuse, span_of, stamp};
 use crate::json::Scanner;
 use crate::reading::{Cause, FileReading, FileTraces, Format, shortened};
 use crate::trace::{Epoch, Identity, RankEvidence, RankTrace};
@@ -102,8 +101,7 @@ impl ChromeFile {
     }
 
     fn refuse(&mut self, cause: Cause, event: &Event<'_>, at: u64) {
-        self.reading.lost_device_events += u64::from(event.category.is_device_work());
-        self.reading.find(cause, at, || shortened(&String::from_utf8_lossy(event.name)));
+        refuse(cause, event, at, &mut self.reading);
     }
 
     fn memory(&mut self, event: &Event<'_>, at: u64) {

@@ -132,6 +132,7 @@ impl Rows {
         let operator = args.external.filter(|_| args.external != args.correlation);
         self.builder.work(work, args.correlation, operator);
         reading.device_events += 1;
+        reading.kernels += u64::from(kind == WorkKind::Kernel);
         true
     }
 
@@ -280,8 +281,7 @@ pub(super) fn stamp(text: &[u8]) -> Option<i64> {
 /// The stamps of a complete event; `None` is counted as what it is.
 pub(super) fn span_of(event: &Event<'_>, at: u64, reading: &mut FileReading) -> Option<Span> {
     let refuse = |cause, reading: &mut FileReading| {
-        reading.lost_device_events += u64::from(event.category.is_device_work());
-        reading.find(cause, at, || shortened(&String::from_utf8_lossy(event.name)));
+        refuse(cause, event, at, reading);
         None
     };
     let Some(start_ns) = stamp(event.start) else { return refuse(Cause::NoStamp, reading) };
@@ -298,6 +298,13 @@ pub(super) fn span_of(event: &Event<'_>, at: u64, reading: &mut FileReading) -> 
         Some(end_ns) => Some(Span { start_ns, end_ns, at }),
         None => refuse(Cause::NoStamp, reading),
     }
+}
+
+/// Counts an event that is not used.
+pub(super) fn refuse(cause: Cause, event: &Event<'_>, at: u64, reading: &mut FileReading) {
+    reading.lost_device_events += u64::from(event.category.is_device_work());
+    reading.lost_kernels += u64::from(event.category == Category::Kernel);
+    reading.find(cause, at, || shortened(&String::from_utf8_lossy(event.name)));
 }
 
 fn seen<'a>(builder: &'a mut TraceBuilder, reading: &'a mut FileReading, at: u64) -> Seen<'a> {

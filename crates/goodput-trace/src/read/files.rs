@@ -81,8 +81,12 @@ mod tests {
         }
         let named = root.join("notes.txt");
         let found = find(&[root.to_owned(), named.clone(), root.join("b.json")]).unwrap();
-        let paths: Vec<_> = found.iter().map(|file| file.path.strip_prefix(root).unwrap().to_owned()).collect();
-        assert_eq!(paths, ["a.JSON.gz", "b.json", "node1/c.pt.trace.json.zst", "notes.txt"].map(PathBuf::from));
+        let paths: Vec<_> =
+            found.iter().map(|file| file.path.strip_prefix(root).unwrap().to_owned()).collect();
+        assert_eq!(
+            paths,
+            ["a.JSON.gz", "b.json", "node1/c.pt.trace.json.zst", "notes.txt"].map(PathBuf::from)
+        );
         assert_eq!(found.iter().map(|file| file.is_stated).collect::<Vec<_>>(), [false, false, false, true]);
     }
 

@@ -18,7 +18,8 @@ pub(super) fn settle(traces: &mut [RankTrace], stated: &[(PathBuf, u32)]) -> Res
             (from_groups(&trace.identity.groups), RankEvidence::ProcessGroups),
             (name, RankEvidence::FileName),
         ];
-        if let Some((rank, evidence)) = found.into_iter().find_map(|(rank, evidence)| Some((rank?, evidence))) {
+        if let Some((rank, evidence)) = found.into_iter().find_map(|(rank, evidence)| Some((rank?, evidence)))
+        {
             trace.identity.rank = Some(rank);
             trace.identity.evidence = evidence;
         }
@@ -41,7 +42,9 @@ fn state(traces: &mut [RankTrace], path: &Path, rank: u32) -> Result<(), ReadErr
             return Ok(());
         }
         (None, _) => format!("rank {rank} is stated for it, but it is none of the traces given"),
-        (Some(_), Some(_)) => format!("rank {rank} is stated for it, but it holds the traces of several processes"),
+        (Some(_), Some(_)) => {
+            format!("rank {rank} is stated for it, but it holds the traces of several processes")
+        }
     };
     Err(ReadError::Format { path: path.to_owned(), problem })
 }
@@ -79,8 +82,10 @@ fn from_groups(groups: &[ProcessGroup]) -> Option<u32> {
 /// `rank3`, `rank-3`, `rank_3`, `worker3` or a last `_3` in the file's name, else `rank3` in its directory's.
 fn from_path(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let directory =
-        || Some(path.parent()?.file_name()?.to_string_lossy().to_ascii_lowercase()).and_then(|name| after(&name, "rank"));
+    let directory = || {
+        Some(path.parent()?.file_name()?.to_string_lossy().to_ascii_lowercase())
+            .and_then(|name| after(&name, "rank"))
+    };
     after(&name, "rank").or_else(|| after(&name, "worker")).or_else(|| at_end(&name)).or_else(directory)
 }
 
@@ -127,7 +132,10 @@ mod tests {
         builder.finish(Path::new(path), Format::Chrome, Epoch::Own)
     }
 
-    fn settled(mut traces: Vec<RankTrace>, stated: &[(&str, u32)]) -> Result<Vec<(Option<u32>, RankEvidence)>, ReadError> {
+    fn settled(
+        mut traces: Vec<RankTrace>,
+        stated: &[(&str, u32)],
+    ) -> Result<Vec<(Option<u32>, RankEvidence)>, ReadError> {
         let stated: Vec<_> = stated.iter().map(|&(path, rank)| (PathBuf::from(path), rank)).collect();
         settle(&mut traces, &stated)?;
         Ok(traces.iter().map(|trace| (trace.identity.rank, trace.identity.evidence)).collect())
@@ -171,7 +179,10 @@ mod tests {
 
     #[test]
     fn one_trace_needs_no_rank() {
-        assert_eq!(settled(vec![trace("a.json", None, &[])], &[]).unwrap(), [(None, RankEvidence::OnlyTrace)]);
+        assert_eq!(
+            settled(vec![trace("a.json", None, &[])], &[]).unwrap(),
+            [(None, RankEvidence::OnlyTrace)]
+        );
     }
 
     #[test]
@@ -183,7 +194,8 @@ mod tests {
 
     #[test]
     fn no_rank_is_overwritten() {
-        let error = settled(vec![trace("a.json", Some(1), &[]), trace("rank1.json", None, &[])], &[]).unwrap_err();
+        let error =
+            settled(vec![trace("a.json", Some(1), &[]), trace("rank1.json", None, &[])], &[]).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("a.json") && text.contains("rank1.json") && text.contains("rank 1"), "{text}");
     }
