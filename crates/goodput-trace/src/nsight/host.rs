@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use goodput_core::records::Symbol;
 use rusqlite::Result;
 
 use super::Export;
