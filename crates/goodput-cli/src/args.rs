@@ -257,6 +257,9 @@ pub struct TimelineArgs {
     /// Steps that the job planned to retain in the window.
     #[arg(long, value_name = "STEPS")]
     pub planned_steps: Option<u64>,
+    /// Step traces of the job (goodput trace): they divide the program loss by terms.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub trace: Vec<PathBuf>,
     /// Work and devices.
     #[command(flatten)]
     pub work: WorkArgs,
@@ -286,6 +289,9 @@ pub struct TraceArgs {
     /// Compare the stamps of ranks as they are, without estimating clock offsets.
     #[arg(long)]
     pub raw_clocks: bool,
+    /// The job's own log: how long untraced steps take, and whether the trace lies in a warm-up.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub timeline: Vec<PathBuf>,
     /// Rows of kernels and of operators.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,

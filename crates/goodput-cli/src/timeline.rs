@@ -16,6 +16,7 @@ pub fn run(args: &TimelineArgs) -> Result<Answer, CliError> {
         sacct: args.sacct.clone(),
         live: args.live,
         planned_steps: args.planned_steps,
+        traces: args.trace.clone(),
         work: args.work.clone().into(),
         window: args.window.clone().into(),
         report: output::report(&args.output),

@@ -13,11 +13,12 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
         paths: args.paths.clone(),
         ranks: args.rank.clone(),
         raw_clocks: args.raw_clocks,
+        timeline: args.timeline.clone(),
         top: args.top,
         report: output::report(&args.output),
     };
     let bar = progress::bytes(&args.paths);
-    let answer = goodput_verbs::trace(&request, Some(&|bytes| bar.inc(bytes)));
+    let answer = goodput_verbs::trace(&request, &mut progress::inputs(), Some(&|bytes| bar.inc(bytes)));
     bar.finish_and_clear();
     let answer = answer?;
     let text = answer.view.render(args.output.format.into(), output::style(&args.output));

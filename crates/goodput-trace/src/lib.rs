@@ -18,4 +18,5 @@ pub mod repair;
 pub mod rocprof;
 pub mod steps;
 pub mod trace;
+pub mod untraced;
 pub mod xplane;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use goodput_core::records::{FileId, FleetRecords, Timeline};
+use goodput_core::records::{FileId, FleetRecords, SourceRef, Timeline};
 use goodput_records::scheduler::import::{ImportMap, read_import};
 use goodput_records::scheduler::merge_duplicates;
 use goodput_records::scheduler::slurm::SlurmOptions;
@@ -15,7 +15,8 @@ use goodput_records::scheduler::slurm::sacct::read_sacct;
 use goodput_records::scheduler::slurm::slurmdbd::read_tables;
 use goodput_records::scheduler::slurm::snapshots::read_snapshots;
 use goodput_records::timeline::{TimelineOptions, read_timeline};
-use goodput_records::{FileReport, ReadReport};
+use goodput_records::{FileReport, ReadReport, Treatment};
+use goodput_trace::reading::FileReading;
 
 use crate::device;
 use crate::error::VerbError;
@@ -124,6 +125,23 @@ impl Inputs {
             device::fill_peak(&mut timeline.ideal, &input.work)?;
         }
         Ok(timelines)
+    }
+
+    /// Lists step traces among what was read. The first one stands for all as evidence.
+    pub(crate) fn traces(&mut self, files: &[FileReading]) -> SourceRef {
+        let first = SourceRef { file: self.next(), line: 0 };
+        for file in files {
+            let mut report = FileReport::new(label(&file.path), format!("step trace, {}", file.format.key()));
+            report.rows = file.events;
+            report.used = file.events - file.ignored;
+            for finding in &file.findings {
+                let treatment =
+                    if finding.cause.degrades() { Treatment::Refused } else { Treatment::Repaired };
+                report.find(treatment, finding.cause.key(), 0, "", || finding.to_string());
+            }
+            self.done(report);
+        }
+        first
     }
 
     /// A file the user named, or standard input for `-`.

@@ -185,6 +185,8 @@ pub struct TimelineRequest {
     pub live: bool,
     /// Steps that the job planned.
     pub planned_steps: Option<u64>,
+    /// Step traces of the job: they divide its program loss by terms.
+    pub traces: Vec<PathBuf>,
     /// Work and devices.
     pub work: Work,
     /// The window.

@@ -1,5 +1,8 @@
 //! One job's runtime goodput from its own log.
 
+use std::path::PathBuf;
+
+use goodput_core::program::ProgramAccount;
 use goodput_core::records::{FleetRecords, SourceRef, Timeline};
 use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeError, RuntimeOptions};
 use goodput_core::scheduling;
@@ -12,6 +15,7 @@ use jiff::tz::TimeZone;
 use crate::error::VerbError;
 use crate::inputs::Inputs;
 use crate::request::{AccountRequest, TimelineInput, TimelineRequest};
+use crate::trace::{self, TraceRequest};
 use crate::{Answer, time_argument};
 
 /// Reads the job's logs and accounts them.
@@ -33,7 +37,10 @@ pub fn timeline(args: &TimelineRequest, inputs: &mut Inputs) -> Result<Answer<Ti
     };
     let options = RuntimeOptions { window, ..RuntimeOptions::default() };
     let mut account = runtime::account(&timeline, &allocation, &options).map_err(|e| refused(&e))?;
-    let program = program::account(account.retained, &account.work, &timeline.ideal, timeline.source);
+    let mut program = program::account(account.retained, &account.work, &timeline.ideal, timeline.source);
+    if !args.traces.is_empty() {
+        program = divided_by_terms(program, &args.traces, inputs, &mut account.warnings)?;
+    }
     if let Err(why @ program::NoProgramFactor::AboveOne(_)) = &program.basis {
         account.warnings.push(Warning {
             code: "program_refused",
@@ -69,6 +76,44 @@ fn now(timeline: &Timeline) -> Result<Timestamp, VerbError> {
         VerbError::new("--live: the log's last line is stamped after now, so the clocks disagree")
             .help("set the clock of this machine, or state the window's end with --to")
     })
+}
+
+/// Hands the terms of the traced steps to the ledger. A trace that contradicts the log divides nothing, which is said.
+fn divided_by_terms(
+    program: ProgramAccount,
+    traces: &[PathBuf],
+    inputs: &mut Inputs,
+    warnings: &mut Vec<Warning>,
+) -> Result<ProgramAccount, VerbError> {
+    let request = TraceRequest { paths: traces.to_vec(), ..TraceRequest::default() };
+    let (analysis, set) = trace::analysed(&request, None)?;
+    let source = inputs.traces(&set.files);
+    let warning = |message| Warning { code: "trace_terms", message, source: Some(source) };
+    match analysis.step_terms().and_then(|terms| terms.divide(program.clone(), source)) {
+        Ok(divided) => {
+            let steps = analysis.judged_steps();
+            let ranks = analysis.ranks.len();
+            warnings.push(warning(format!(
+                "the program loss is divided by {steps} traced rank-steps of {ranks} ranks, as if all retained steps were like them"
+            )));
+            Ok(divided)
+        }
+        Err(why) => {
+            warnings.push(warning(format!("the trace does not divide the program loss: {why}")));
+            Ok(program)
+        }
+    }
+}
+
+/// The runtime account of a job from its logs alone.
+pub(crate) fn runtime_account(
+    args: &TimelineRequest,
+    inputs: &mut Inputs,
+) -> Result<runtime::RuntimeAccount, VerbError> {
+    let zone = time_argument::zone(&args.window)?;
+    let timeline = one_job(args, inputs, zone.as_ref())?;
+    let allocation = allocation(args, &timeline, inputs, zone.as_ref(), None)?;
+    runtime::account(&timeline, &allocation, &RuntimeOptions::default()).map_err(|e| refused(&e))
 }
 
 fn refused(error: &RuntimeError) -> VerbError {

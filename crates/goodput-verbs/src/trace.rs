@@ -7,10 +7,12 @@ use goodput_trace::analysis::{Analysis, AnalysisOptions, analyse};
 use goodput_trace::peers::{ClockCorrection, PeerOptions};
 use goodput_trace::read::{ReadOptions, TraceSet, read_traces};
 use goodput_trace::reading::{FileReading, ReadError};
+use goodput_trace::untraced;
 
-use crate::Answer;
 use crate::error::{Place, VerbError};
-use crate::request::ReportRequest;
+use crate::inputs::Inputs;
+use crate::request::{ReportRequest, TimelineRequest};
+use crate::{Answer, timeline};
 
 /// `goodput trace`: traces, and how to analyse them.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +23,8 @@ pub struct TraceRequest {
     pub ranks: Vec<String>,
     /// Compare the stamps of ranks as they are.
     pub raw_clocks: bool,
+    /// The job's own timeline, for the length of untraced steps.
+    pub timeline: Vec<PathBuf>,
     /// Rows of kernels and operators.
     pub top: usize,
     /// Title and price.
@@ -34,21 +38,35 @@ pub type Progress<'a> = Option<&'a (dyn Fn(u64) + Sync)>;
 ///
 /// # Errors
 /// [`VerbError`] when a trace cannot be read, or ranks cannot be told apart.
-pub fn trace(request: &TraceRequest, progress: Progress<'_>) -> Result<Answer<TraceView>, VerbError> {
+pub fn trace(
+    request: &TraceRequest,
+    inputs: &mut Inputs,
+    progress: Progress<'_>,
+) -> Result<Answer<TraceView>, VerbError> {
     let (analysis, set) = analysed(request, progress)?;
+    let untraced = if request.timeline.is_empty() {
+        None
+    } else {
+        let job = TimelineRequest { files: request.timeline.clone(), ..TimelineRequest::default() };
+        untraced::compare(&analysis, &timeline::runtime_account(&job, inputs)?)
+    };
     let warnings = warnings(&analysis, &set);
     let falls_short = set.files.iter().any(FileReading::is_degraded) || !warnings.is_empty();
-    let view = TraceView::new(&analysis, &set.files, warnings, request.top, &request.report.settings()?);
+    let view =
+        TraceView::new(&analysis, &set.files, warnings, request.top, untraced, &request.report.settings()?);
     Ok(Answer { view, falls_short })
 }
 
 /// The files of the traces that were read.
-struct ReadFiles {
-    files: Vec<FileReading>,
+pub(crate) struct ReadFiles {
+    pub files: Vec<FileReading>,
     passed_over: Vec<PathBuf>,
 }
 
-fn analysed(request: &TraceRequest, progress: Progress<'_>) -> Result<(Analysis, ReadFiles), VerbError> {
+pub(crate) fn analysed(
+    request: &TraceRequest,
+    progress: Progress<'_>,
+) -> Result<(Analysis, ReadFiles), VerbError> {
     let stated_ranks = request.ranks.iter().map(|text| stated_rank(text)).collect::<Result<Vec<_>, _>>()?;
     let options = ReadOptions { stated_ranks: &stated_ranks, progress };
     let TraceSet { ranks, files, passed_over } = read_traces(&request.paths, &options)?;

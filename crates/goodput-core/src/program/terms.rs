@@ -115,15 +115,19 @@ impl StepTerms {
                 computing: CapacityTime::from_device_ns(covered - lost),
             });
         }
-        unsettled.amount = CapacityTime::from_device_ns(rest);
+        let idle_unsettled: i128 =
+            named.iter().filter(|(p, _)| *p == Pattern::TermUnsettled).map(|(_, ns)| ns).sum();
+        unsettled.amount = CapacityTime::from_device_ns(rest + idle_unsettled);
         let log = unsettled.evidence.clone();
-        account.losses.extend(named.into_iter().filter(|(_, amount)| *amount > 0).map(
-            |(pattern, amount)| Loss {
-                pattern,
-                amount: CapacityTime::from_device_ns(amount),
-                evidence: log.iter().copied().chain([evidence]).collect(),
-            },
-        ));
+        account.losses.extend(
+            named.into_iter().filter(|&(pattern, ns)| ns > 0 && pattern != Pattern::TermUnsettled).map(
+                |(pattern, amount)| Loss {
+                    pattern,
+                    amount: CapacityTime::from_device_ns(amount),
+                    evidence: log.iter().copied().chain([evidence]).collect(),
+                },
+            ),
+        );
         Ok(account)
     }
 }
@@ -155,6 +159,19 @@ mod tests {
         assert_eq!(
             terms.divide(account(48, 52), SourceRef::default()).unwrap_err(),
             NoTerms::IdealAboveComputing { ideal: ns(48), computing: ns(40) }
+        );
+    }
+
+    #[test]
+    fn what_the_trace_cannot_tell_stays_unsettled() {
+        let terms =
+            StepTerms::new(ns(100), vec![(Pattern::TermUnsettled, ns(20)), (Pattern::HostDispatch, ns(10))])
+                .unwrap();
+        let divided = terms.divide(account(40, 60), SourceRef::default()).unwrap();
+        let amounts: Vec<_> = divided.losses.iter().map(|l| (l.pattern, l.amount.device_ns())).collect();
+        assert_eq!(
+            amounts,
+            [(Pattern::TermUnsettled, 50), (Pattern::ProgramUnsettled, 7), (Pattern::HostDispatch, 10)]
         );
     }
 

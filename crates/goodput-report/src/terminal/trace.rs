@@ -12,6 +12,9 @@ pub(super) fn render(view: &TraceView, style: TerminalStyle) -> String {
     for line in words::trace_scope(view) {
         page.line(&line);
     }
+    if let Some(untraced) = &view.untraced {
+        page.line(&words::untraced(untraced));
+    }
     if let Some(triage) = &view.triage {
         page.heading("Triage");
         page.table(&table::triage(triage));

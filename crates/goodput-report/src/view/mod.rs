@@ -48,6 +48,6 @@ pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
 pub use trace::{
     AmountsView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView, NotSplitView,
     PeerRankView, PeersView, QuestionView, TermView, TraceFileView, TraceFindingView, TraceRankView,
-    TraceScopeView, TraceStepView, TraceView, TriageView,
+    TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
 };
 pub use value::{CostView, LeverView};

@@ -2,7 +2,7 @@
 
 use crate::name::short_path;
 use crate::number::{count, counted, duration, percent};
-use crate::view::{PeersView, TraceFileView, TraceView, TriageView};
+use crate::view::{PeersView, TraceFileView, TraceView, TriageView, UntracedView};
 
 /// The title that the user gave, or the verb's own.
 pub(crate) fn trace_title(view: &TraceView) -> String {
@@ -40,6 +40,23 @@ pub(crate) fn triage(triage: &TriageView) -> String {
         (None, Some(next)) => format!("Stops at the {} without a term. Next: {next}.", triage.level_label),
         (None, None) => format!("Stops at the {} without a term.", triage.level_label),
     }
+}
+
+/// What tracing did to the steps.
+pub(crate) fn untraced(untraced: &UntracedView) -> String {
+    let place = match untraced.outside_productive {
+        None => {
+            "; the clocks of trace and timeline cannot be compared, so whether it lies in a warm-up is not known"
+        }
+        Some(0) => "",
+        Some(_) => "; part of it lies in a start, a warm-up or a pause: trace the steady state",
+    };
+    format!(
+        "traced steps take {}, untraced ones {} (job timeline): ratio {:.3}{place}",
+        duration(untraced.traced_step_ns),
+        duration(untraced.untraced_step_ns),
+        untraced.ratio
+    )
 }
 
 /// How the ranks were compared, a line each.

@@ -4,6 +4,8 @@ mod evidence;
 
 use std::collections::BTreeMap;
 
+use goodput_core::program::{NoTerms, StepTerms};
+use goodput_core::{CapacityTime, Pattern};
 use rayon::prelude::*;
 
 use crate::partition::{Charge, Partition, Partitioner, Splits};
@@ -110,6 +112,28 @@ impl Analysis {
             }
         }
         sum
+    }
+
+    /// What the traced steps say of the job's program loss: every charge but computing and input wait, by pattern.
+    ///
+    /// # Errors
+    /// [`NoTerms`] when no step holds device work.
+    pub fn step_terms(&self) -> Result<StepTerms, NoTerms> {
+        let mut traced = CapacityTime::ZERO;
+        let mut losses: BTreeMap<Pattern, CapacityTime> = BTreeMap::new();
+        for (charge, ns) in self.amounts() {
+            let amount = CapacityTime::from_device_ns(ns.into());
+            match charge.pattern() {
+                Some(Pattern::InputWait) => continue,
+                Some(pattern) => {
+                    let sum = losses.entry(pattern).or_insert(CapacityTime::ZERO);
+                    *sum = *sum + amount;
+                }
+                None => {}
+            }
+            traced = traced + amount;
+        }
+        StepTerms::new(traced, losses.into_iter().collect())
     }
 
     /// Steps that count in the totals, over all ranks.

@@ -7,11 +7,12 @@ use goodput_trace::peers::PeerAnalysis;
 use goodput_trace::reading::{FileReading, Finding as ReadFinding};
 use goodput_trace::steps::Step;
 use goodput_trace::trace::{RankEvidence, RankTrace};
+use goodput_trace::untraced::Untraced;
 
 use super::{
     AmountsView, BandwidthView, BlameView, ChargeView, FindingRowView, NotSplitView, PeerRankView, PeersView,
     QuestionView, TermView, TraceFileView, TraceFindingView, TraceRankView, TraceScopeView, TraceStepView,
-    TraceView, TriageView,
+    TraceView, TriageView, UntracedView,
 };
 use crate::view::ViewSettings;
 
@@ -25,6 +26,7 @@ impl TraceView {
         files: &[FileReading],
         warnings: Vec<String>,
         top: usize,
+        untraced: Option<Untraced>,
         settings: &ViewSettings,
     ) -> Self {
         let evidence = analysis.evidence();
@@ -52,6 +54,7 @@ impl TraceView {
             kernels: Vec::new(),
             operators: Vec::new(),
             peers: analysis.peers.as_ref().map(|peers| peers_view(peers, analysis)),
+            untraced: untraced.map(UntracedView::from),
             files: files.iter().map(TraceFileView::from).collect(),
             warnings,
         }
@@ -279,6 +282,17 @@ fn peers_view(peers: &PeerAnalysis, analysis: &Analysis) -> PeersView {
 fn group_name(peers: &PeerAnalysis, group: u32) -> String {
     let Some(group) = peers.groups.get(group as usize) else { return String::new() };
     group.description.clone().filter(|d| !d.is_empty()).or_else(|| group.name.clone()).unwrap_or_default()
+}
+
+impl From<Untraced> for UntracedView {
+    fn from(untraced: Untraced) -> Self {
+        Self {
+            traced_step_ns: untraced.traced_step_ns,
+            untraced_step_ns: untraced.untraced_step_ns,
+            ratio: untraced.ratio(),
+            outside_productive: untraced.outside_productive,
+        }
+    }
 }
 
 impl From<&FileReading> for TraceFileView {

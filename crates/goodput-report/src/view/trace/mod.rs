@@ -42,6 +42,8 @@ pub struct TraceView {
     pub operators: Vec<KernelRowView>,
     /// The ranks together; `None` for one rank.
     pub peers: Option<PeersView>,
+    /// Traced steps beside the untraced ones of the job's timeline, when one was given.
+    pub untraced: Option<UntracedView>,
     /// What became of every event.
     pub files: Vec<TraceFileView>,
     /// What a person should know before trusting a figure.
@@ -248,6 +250,20 @@ pub struct KernelRowView {
     pub p99_ns: i64,
     /// Longest.
     pub max_ns: i64,
+}
+
+/// Traced steps beside untraced ones.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UntracedView {
+    /// Median length of the judged steps.
+    pub traced_step_ns: i64,
+    /// Fault-free step time of the job, from its timeline.
+    pub untraced_step_ns: i64,
+    /// Traced over untraced.
+    pub ratio: f64,
+    /// Judged rank-steps in time which the timeline does not count as productive; `None` when the clocks cannot be
+    /// compared.
+    pub outside_productive: Option<u64>,
 }
 
 /// The ranks together.
