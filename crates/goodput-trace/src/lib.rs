@@ -3,6 +3,7 @@
 //! A reader of one foreign format fills a [`trace::RankTrace`]; everything else knows traces and nothing of files.
 
 pub mod analysis;
+pub mod audit;
 pub mod chrome;
 pub mod class;
 pub mod contention;
