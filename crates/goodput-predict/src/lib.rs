@@ -1,5 +1,7 @@
 //! Step time, MFU and memory of a parallel layout, term by term.
 
+pub mod cluster;
+pub mod collective;
 mod estimate;
 pub mod kernel;
 

@@ -1,0 +1,202 @@
+//! One exchange of one group, prepared once and evaluated by size.
+
+use crate::cluster::Cluster;
+use crate::{Basis, Estimate};
+
+use super::exchange::Pairwise;
+use super::fit::Fit;
+use super::release::Release;
+use super::table::{Measured, has_measured_links};
+use super::torus::Torus;
+use super::tuner::Tuner;
+use super::{Algorithm, CollectiveTime, GroupShape, Operation, Protocol};
+
+/// Exchanges on one cluster, with one release of NCCL.
+#[derive(Debug, Clone, Copy)]
+pub struct Collectives<'a> {
+    cluster: &'a Cluster,
+    release: Option<&'static Release>,
+    measured: bool,
+}
+
+impl<'a> Collectives<'a> {
+    /// With measured tables where they exist and the newest known release elsewhere.
+    #[must_use]
+    pub fn new(cluster: &'a Cluster) -> Self {
+        Self { cluster, release: Release::newest(), measured: true }
+    }
+
+    /// With the constants of another release.
+    #[must_use]
+    pub const fn with_release(self, release: &'static Release) -> Self {
+        Self { release: Some(release), ..self }
+    }
+
+    /// From constants alone: no table, no fit.
+    #[must_use]
+    pub const fn without_tables(self) -> Self {
+        Self { measured: false, ..self }
+    }
+
+    /// An exchange of a group of numbers of `dtype_bytes`.
+    #[must_use]
+    pub fn prepare(&self, operation: Operation, shape: GroupShape, dtype_bytes: u32) -> Prepared {
+        let tuner = self.tuner(operation, shape, dtype_bytes);
+        let model = self.model(operation, shape, dtype_bytes, tuner.as_ref());
+        Prepared { model, tuner, bus_factor: operation.bus_factor(shape.size), single_node: shape.nodes == 1 }
+    }
+
+    fn model(
+        &self,
+        operation: Operation,
+        shape: GroupShape,
+        dtype_bytes: u32,
+        tuner: Option<&Tuner>,
+    ) -> Model {
+        if shape.size <= 1 {
+            return Model::Free;
+        }
+        if let Some(torus) = Torus::new(self.cluster, operation, shape) {
+            return Model::Torus(torus);
+        }
+        if self.measured && has_measured_links(self.cluster) {
+            if let Some(measured) = Measured::find(self.cluster, shape, operation, dtype_bytes) {
+                return Model::Measured(measured);
+            }
+            let most = Measured::most(&self.cluster.device).unwrap_or(0).max(8);
+            let fit = || Fit::find(&self.cluster.device, operation, shape.size);
+            if let Some(fit) = (shape.nodes == 1 && shape.size <= 2 * most).then(fit).flatten() {
+                return Model::Fit(fit);
+            }
+        }
+        if tuner.is_some() {
+            return Model::Tuner;
+        }
+        let generation = self.cluster.generation;
+        let pairs = generation.zip(self.release).and_then(|(generation, release)| {
+            Pairwise::new(release, self.cluster, generation, operation, shape)
+        });
+        pairs.map_or_else(|| self.network_only(operation, shape), Model::Pairwise)
+    }
+
+    fn tuner(&self, operation: Operation, shape: GroupShape, dtype_bytes: u32) -> Option<Tuner> {
+        let paired = matches!(operation, Operation::AllToAll | Operation::SendReceive);
+        if paired || shape.size <= 1 {
+            return None;
+        }
+        Tuner::new(self.release?, self.cluster, self.cluster.generation?, operation, shape, dtype_bytes)
+    }
+
+    /// Between slices of a torus: each host's adapter, a ring over slices. Nothing connects devices without a network.
+    fn network_only(&self, operation: Operation, shape: GroupShape) -> Model {
+        let Some(network) = &self.cluster.network else { return Model::Unconnected };
+        let nodes = f64::from(shape.nodes);
+        let all = f64::from(network.nics_per_node) * network.nic_gb_per_s / network.oversubscription;
+        let one = all * f64::from(shape.per_node) / f64::from(self.cluster.devices_per_node);
+        let factor = match operation {
+            Operation::AllReduce => 2.0 * (nodes - 1.0) / nodes,
+            Operation::AllToAll => f64::from(shape.per_node) * (nodes - 1.0) / nodes,
+            Operation::SendReceive | Operation::Broadcast | Operation::Reduce => 1.0,
+            _ => (nodes - 1.0) / nodes,
+        };
+        let hops = operation.ring_steps(shape.nodes);
+        // About 10 us for a message between hosts, the round trip of a data centre's network.
+        Model::Line { latency_us: hops * (10.0 + network.latency_us), ns_a_byte: factor / one }
+    }
+}
+
+/// What an exchange's time rests on.
+#[derive(Debug, Clone, PartialEq)]
+enum Model {
+    Free,
+    Unconnected,
+    Measured(Measured),
+    Fit(Fit),
+    Tuner,
+    Pairwise(Pairwise),
+    Torus(Torus),
+    Line { latency_us: f64, ns_a_byte: f64 },
+}
+
+/// One exchange of one group. Finding the time of a size takes well under a microsecond.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    model: Model,
+    tuner: Option<Tuner>,
+    bus_factor: f64,
+    single_node: bool,
+}
+
+/// Relative standard deviations, from the medians of absolute errors that `docs/collectives.md` lists (divided by 0.67).
+mod deviation {
+    pub(super) const MEASURED: f64 = 0.06;
+    pub(super) const BEYOND_MEASURED: f64 = 0.12;
+    pub(super) const FIT: f64 = 0.15;
+    pub(super) const TUNER_ONE_NODE: f64 = 0.27;
+    pub(super) const TUNER: f64 = 0.15;
+    pub(super) const ANALYTIC: f64 = 0.3;
+}
+
+impl Prepared {
+    /// The time of `bytes`, counted as [`Operation`] says. Infinite for devices that nothing connects.
+    #[must_use]
+    pub fn time(&self, bytes: f64) -> CollectiveTime {
+        let bytes = bytes.max(0.0);
+        let chosen = self.tuner.as_ref().map(|tuner| tuner.choose(bytes));
+        let (algorithm, protocol, sm_count) = match (&self.model, &chosen) {
+            (Model::Pairwise(pairs), _) => (Algorithm::Pairwise, pairs.choose(bytes).0, pairs.sm_count),
+            (Model::Fit(fit), None) => (Algorithm::Pairwise, fit.choose(bytes).0, 32),
+            (Model::Torus(_) | Model::Line { .. } | Model::Free | Model::Unconnected, _) => {
+                (Algorithm::Torus, Protocol::Simple, 0)
+            }
+            (_, Some((candidate, _, _))) => (candidate.algorithm, candidate.protocol, candidate.sm_count),
+            (_, None) => (Algorithm::Pairwise, Protocol::Simple, 32),
+        };
+        let (latency_ns, bandwidth_ns, basis, deviation) = match &self.model {
+            Model::Free => (0.0, 0.0, Basis::Analytic, 0.0),
+            Model::Unconnected => (f64::INFINITY, 0.0, Basis::Analytic, deviation::ANALYTIC),
+            Model::Measured(measured) => {
+                let (ns, beyond) = measured.ns(bytes);
+                let latency = measured.ns(0.0).0.min(ns);
+                if beyond || measured.stands_in {
+                    (latency, ns - latency, Basis::Extrapolated, deviation::BEYOND_MEASURED)
+                } else {
+                    (latency, ns - latency, Basis::Table, deviation::MEASURED)
+                }
+            }
+            Model::Fit(fit) => {
+                let (_, latency, transfer) = fit.choose(bytes);
+                (latency, transfer, Basis::Extrapolated, deviation::FIT)
+            }
+            Model::Tuner => {
+                let (_, latency, transfer) = chosen
+                    .map_or((None, 0.0, 0.0), |(candidate, latency, transfer)| {
+                        (Some(candidate), latency, transfer)
+                    });
+                let deviation = if self.single_node { deviation::TUNER_ONE_NODE } else { deviation::TUNER };
+                (latency, transfer, Basis::Analytic, deviation)
+            }
+            Model::Pairwise(pairs) => {
+                let (_, latency, transfer) = pairs.choose(bytes);
+                (latency, transfer, Basis::Analytic, deviation::ANALYTIC)
+            }
+            Model::Torus(torus) => {
+                let (latency, transfer) = torus.terms(bytes);
+                (latency, transfer, Basis::Analytic, deviation::ANALYTIC)
+            }
+            Model::Line { latency_us, ns_a_byte } => {
+                (latency_us * 1e3, bytes * ns_a_byte, Basis::Analytic, deviation::ANALYTIC)
+            }
+        };
+        let ns = latency_ns + bandwidth_ns;
+        CollectiveTime {
+            estimate: Estimate { ns, deviation, basis },
+            algorithm,
+            protocol,
+            bus_gb_per_s: if ns > 0.0 { bytes * self.bus_factor / ns } else { 0.0 },
+            sm_count,
+            latency_ns,
+            bandwidth_ns,
+        }
+    }
+}
