@@ -18,6 +18,7 @@ pub mod reading;
 pub mod repair;
 pub mod rocprof;
 pub mod steps;
+pub mod tables;
 pub mod trace;
 pub mod untraced;
 pub mod xplane;

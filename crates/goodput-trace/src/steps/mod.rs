@@ -5,6 +5,7 @@
 //! the end of the step's own, so that the windows of all steps, and what lies before the first and after the last, cover
 //! the device's time once.
 
+mod across;
 mod evidence;
 mod flags;
 mod marks;
@@ -13,6 +14,7 @@ mod period;
 #[cfg(test)]
 mod tests;
 
+pub use across::{MatchedBy, StepRow, StepsAcross};
 pub use evidence::Evidence;
 pub use period::Period;
 

@@ -1,0 +1,56 @@
+//! Reads one trace and times what comes after reading: steps, partitions, tables.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use goodput_trace::partition::{Partitioner, Splits};
+use goodput_trace::read::{ReadOptions, read_file};
+use goodput_trace::steps::Steps;
+use goodput_trace::tables::Tables;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path: PathBuf = std::env::args_os().nth(1).ok_or("give the path of a trace")?.into();
+    let began = Instant::now();
+    let traces = read_file(&path, &ReadOptions::default())?;
+    println!("read {:.4} s", began.elapsed().as_secs_f64());
+    for trace in &traces.ranks {
+        let Some(window) = trace.device_window() else { continue };
+        let mut began = Instant::now();
+        let mut lap = |what: &str| {
+            println!("{what} {:.4} s", began.elapsed().as_secs_f64());
+            began = Instant::now();
+        };
+        let splits = Splits::default();
+        let steps = Steps::of(trace);
+        lap("steps");
+        let partitioner = Partitioner::new(trace, &splits);
+        lap("partitioner");
+        let whole = partitioner.partition(window, |_, _| true);
+        lap("whole window");
+        let tables = Tables::of(trace, &whole, |_, _| true);
+        lap("tables");
+        let windows = steps.steps.iter().flat_map(|step| [step.host, step.device]).flatten();
+        let parts: Vec<_> = windows.map(|window| partitioner.partition(window, |_, _| true)).collect();
+        lap("both windows of all steps");
+        println!(
+            "{} pieces of work, {} steps by {}, {} windows, {} slices, {} kernel names",
+            trace.work.len(),
+            steps.steps.len(),
+            steps.evidence.key(),
+            parts.len(),
+            whole.slices.len(),
+            tables.kernels.len()
+        );
+        for (charge, ns) in &whole.amounts {
+            println!("  {:<24} {ns:>16}", charge.key());
+        }
+        println!("  {:<24} {:>16}", "window", whole.window_ns());
+        for step in steps.steps.iter().take(3) {
+            println!(
+                "  step {:?}: turn {:?}, device {:?}, {} kernels",
+                step.number, step.turn, step.device, step.kernels
+            );
+        }
+    }
+    Ok(())
+}
