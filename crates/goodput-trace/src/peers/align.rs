@@ -43,6 +43,17 @@ const RESYNCHRONISED: usize = 32;
 
 /// For each item of `other` its index in `reference`. `one_clock` says that both count from 1970.
 pub(super) fn align(reference: &[Item], other: &[Item], one_clock: bool) -> Vec<Option<u32>> {
+    let partner = align_as_numbered(reference, other, one_clock);
+    if partner.iter().any(Option::is_some) {
+        return partner;
+    }
+    // Ranks may number their steps from different ones.
+    let unnumbered =
+        |items: &[Item]| items.iter().map(|item| Item { step: None, ..*item }).collect::<Vec<_>>();
+    align_as_numbered(&unnumbered(reference), &unnumbered(other), one_clock)
+}
+
+fn align_as_numbered(reference: &[Item], other: &[Item], one_clock: bool) -> Vec<Option<u32>> {
     let (x, y) = anchor(reference, other, shift(reference, other, one_clock));
     let mut partner = vec![None; other.len()];
     let mut pair = |left: usize, right: usize| partner[right] = u32::try_from(left).ok();
@@ -284,6 +295,16 @@ mod tests {
             let partner = align(reference, &late, one_clock);
             assert!((0..late.len()).all(|at| partner[at] == Some(at as u32 + 8)));
         }
+    }
+
+    #[test]
+    fn steps_that_ranks_number_apart_are_no_evidence() {
+        let numbered = |from| {
+            let step = |item: Item| Item { step: Some(from + item.end_ns / 6_000_000), ..item };
+            irregular(30, 6).into_iter().map(step).collect::<Vec<_>>()
+        };
+        let partner = align(&numbered(0), &numbered(1000), true);
+        assert!((0..30).all(|at| partner[at as usize] == Some(at)));
     }
 
     #[test]

@@ -461,3 +461,72 @@ fn steps_tell_captures_apart_that_repeat_exactly() {
     assert_eq!(found.totals[0].wait_ns, 6 * 100);
     assert!(found.matches.iter().all(|m| m.outcome.is_err() || m.outcome == Ok(WaitKind::Peers)));
 }
+
+/// Kernels of one rank: stream, kind, sequence number, start, duration, peer.
+type Kernel = (i64, u8, Option<u64>, i64, i64, u32);
+
+fn kernels() -> impl proptest::strategy::Strategy<Value = Vec<Vec<Kernel>>> {
+    use proptest::prelude::*;
+    let kernel = (7..9_i64, 0..6_u8, proptest::option::of(0..5_u64), 0..2_000_i64, 0..400_i64, 0..4_u32);
+    prop::collection::vec(prop::collection::vec(kernel, 0..12), 1..4)
+}
+
+fn any_job(ranks: &[Vec<Kernel>], epoch: Epoch) -> Vec<RankTrace> {
+    let mut job = Job::of(ranks.len());
+    job.epoch = epoch;
+    for (sketch, kernels) in job.sketches.iter_mut().zip(ranks) {
+        for &(stream, kind, sequence, start, duration, peer) in kernels {
+            let kind = match kind {
+                0 | 1 => CollectiveKind::AllReduce,
+                2 => CollectiveKind::SendReceive,
+                3 => CollectiveKind::Send,
+                4 => CollectiveKind::Receive,
+                _ => CollectiveKind::Broadcast,
+            };
+            let mut args = args(kind);
+            args.sequence = sequence;
+            args.ranks = sequence.and(u32::try_from(ranks.len()).ok()).map(|count| (0..count).collect());
+            (args.source_rank, args.destination_rank) = (Some(peer), Some(peer));
+            exchange(sketch, stream, start, start + duration, args);
+        }
+        sketch.work(1, 100, 300, Class::Gemm);
+    }
+    job.traces()
+}
+
+proptest::proptest! {
+    #[test]
+    fn every_kernel_is_in_one_exchange_and_every_nanosecond_in_one_part(ranks in kernels(), own in proptest::bool::ANY) {
+        let traces = any_job(&ranks, if own { Epoch::Own } else { Epoch::Unix });
+        for clock_correction in [ClockCorrection::None, ClockCorrection::EndOfCollectives] {
+            let found = analyse(&traces, PeerOptions { clock_correction });
+            let mut members: Vec<Member> = found.matches.iter().flat_map(|m| m.members.clone()).collect();
+            let count = members.len();
+            members.sort_unstable();
+            members.dedup();
+            proptest::prop_assert_eq!(members.len(), count);
+            proptest::prop_assert_eq!(count, ranks.iter().map(Vec::len).sum::<usize>());
+            let split: usize = found.splits.iter().map(|splits| splits.len()).sum();
+            let not_split: u64 = found.not_split.iter().map(|row| row.kernels).sum();
+            proptest::prop_assert_eq!(split as u64 + not_split, count as u64);
+
+            let parts: Vec<Partition> = traces.iter().zip(&found.splits).map(|(t, s)| whole(t, s)).collect();
+            for ((trace, splits), (totals, part)) in
+                traces.iter().zip(&found.splits).zip(found.totals.iter().zip(&parts))
+            {
+                for (&work, split) in splits {
+                    let work = &trace.work[work as usize];
+                    proptest::prop_assert!((work.start_ns..=work.end_ns).contains(&split.waits_until_ns));
+                }
+                proptest::prop_assert_eq!(totals.all_ns(), part.comm_total_ns);
+            }
+            let slices: Vec<_> = parts.iter().map(|part| part.slices.as_slice()).collect();
+            let causes = blame::causes(&found, &slices);
+            let charged: i64 = found.blame.iter().map(|blame| blame.skew_ns).sum();
+            proptest::prop_assert_eq!(causes.iter().map(|causes| causes.skew_ns).sum::<i64>(), charged);
+            for causes in causes {
+                proptest::prop_assert_eq!(causes.doing.values().sum::<i64>() + causes.outside_ns, causes.skew_ns);
+            }
+        }
+    }
+}
