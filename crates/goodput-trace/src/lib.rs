@@ -19,6 +19,7 @@ pub mod reading;
 pub mod repair;
 pub mod rocprof;
 pub mod roofline;
+pub mod sampling;
 pub mod steps;
 pub mod tables;
 pub mod trace;

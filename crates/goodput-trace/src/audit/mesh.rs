@@ -60,23 +60,26 @@ impl Mesh {
 
     /// A rank's place on an axis; 0 on an axis that the mesh does not have.
     pub fn place(&self, axis: &str, rank: u32) -> u32 {
-        let mut inner = rank;
-        for own in self.axes.iter().rev() {
-            if own.name == axis {
-                return inner % own.size;
-            }
-            inner /= own.size;
-        }
-        0
+        self.stride(axis).map_or(0, |(stride, size)| rank / stride % size)
     }
 
     /// The ranks that differ from `rank` on these axes at most, in ascending order.
     pub fn group(&self, axes: &[&str], rank: u32) -> Vec<u32> {
-        let fixed: Vec<_> = self.axes.iter().filter(|axis| !axes.contains(&axis.name.as_str())).collect();
-        let is_member = |other: &u32| {
-            fixed.iter().all(|axis| self.place(&axis.name, *other) == self.place(&axis.name, rank))
-        };
-        (0..self.ranks()).filter(is_member).collect()
+        let strides: Vec<(u32, u32)> = (self.axes.iter())
+            .filter(|axis| axes.contains(&axis.name.as_str()))
+            .filter_map(|axis| self.stride(&axis.name))
+            .collect();
+        let first = strides.iter().fold(rank, |first, (stride, size)| first - rank / stride % size * stride);
+        // Outer axes come first, so that the ranks come in order.
+        strides.iter().fold(vec![first], |ranks, &(stride, size)| {
+            ranks.iter().flat_map(|&rank| (0..size).map(move |place| rank + place * stride)).collect()
+        })
+    }
+
+    /// Distance in ranks between neighbours on an axis, and its size.
+    fn stride(&self, name: &str) -> Option<(u32, u32)> {
+        let at = self.axes.iter().position(|axis| axis.name == name)?;
+        Some((self.axes[at + 1..].iter().map(|axis| axis.size).product(), self.axes[at].size))
     }
 
     /// The axes along which exactly these ranks form a group, by name.
