@@ -10,7 +10,7 @@ use goodput_trace::class::{Class, Coarse};
 use goodput_trace::partition::Splits;
 use goodput_trace::reading::{Cause, FileTraces, ReadError};
 use goodput_trace::trace::{CollectiveKind, Epoch, HostKind, RankTrace, WorkKind};
-use goodput_trace::{nsight, rocprof, xplane};
+use goodput_trace::{chrome, nsight, rocprof, xplane};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -795,5 +795,85 @@ mod rocprofv3 {
             let bytes = [br#"{"rocprofiler-sdk-tool": [{"buffer_records": {"kernel_dispatch": ["#, &bytes[..]].concat();
             let _ = rocprof::read(&mut &bytes[..], Path::new("x.json"));
         }
+    }
+}
+
+mod jax_traces {
+    use super::*;
+
+    fn read(text: &str) -> FileTraces {
+        chrome::read(&mut text.as_bytes(), Path::new("perfetto_trace.json.gz")).unwrap()
+    }
+
+    /// A profile of two GPUs and their host, as XLA's profiler writes it.
+    const GPUS: &str = r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":[
+        {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0"}},
+        {"ph":"M","pid":1,"tid":13,"name":"thread_name","args":{"name":"Stream #13(Compute)"}},
+        {"ph":"M","pid":1,"tid":90,"name":"thread_name","args":{"name":"XLA Ops"}},
+        {"ph":"M","pid":1,"tid":91,"name":"thread_name","args":{"name":"Steps"}},
+        {"ph":"M","pid":2,"name":"process_name","args":{"name":"/device:GPU:1"}},
+        {"ph":"M","pid":2,"tid":14,"name":"thread_name","args":{"name":"Stream #14(Compute)"}},
+        {"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},
+        {"ph":"M","pid":701,"tid":5,"name":"thread_name","args":{"name":"python3"}},
+        {"ph":"X","pid":1,"tid":13,"ts":10.5,"dur":2.25,"name":"gemm_fusion_dot","args":{"hlo_op":"dot.1","correlation_id":"7"}},
+        {"ph":"X","pid":1,"tid":90,"ts":10.5,"dur":2.25,"name":"dot.1"},
+        {"ph":"X","pid":1,"tid":91,"ts":10,"dur":90,"name":"3"},
+        {"ph":"X","pid":2,"tid":14,"ts":20,"dur":1,"name":"MemcpyD2D","args":{"correlation_id":8}},
+        {"ph":"X","pid":2,"tid":14,"ts":22,"dur":1,"name":"ncclDevKernel_AllReduce","args":{}},
+        {"ph":"X","pid":701,"tid":5,"ts":9,"dur":1,"name":"cuLaunchKernel","args":{"hlo_op":"dot.1","correlation_id":"7"}},
+        {"ph":"X","pid":701,"tid":5,"ts":5,"dur":95,"name":"train","args":{"step_num":"3"}},
+        {"ph":"X","pid":701,"tid":5,"ts":6,"dur":1,"name":"$train.py:3 f"},
+        {}]}"#;
+
+    #[test]
+    fn each_device_is_a_trace_with_its_launches() {
+        let file = read(GPUS);
+        assert_eq!(file.reading.device_events, 3);
+        let [first, second] = file.ranks.as_slice() else { panic!("{} traces", file.ranks.len()) };
+        assert_eq!(first.identity.part.as_deref(), Some("/device:GPU:0"));
+        let work = &first.work[0];
+        assert_eq!((first.work.len(), work.start_ns, work.end_ns), (1, 10_500, 12_750));
+        assert_eq!(first.launch_of(work).map(|launch| launch.start_ns), Some(9_000));
+        assert_eq!(first.operator_of(work).map(|operator| first.name(operator.name)), Some("dot.1"));
+        assert_eq!(first.name(first.annotations[0].name), "ProfilerStep#3");
+        assert_eq!(
+            second.work.iter().map(|work| work.coarse()).collect::<Vec<_>>(),
+            [Coarse::Memory, Coarse::Communication]
+        );
+        assert_eq!((second.launches.len(), second.streams[0].device, second.streams[0].id), (0, 1, 14));
+        for trace in &file.ranks {
+            assert_eq!(
+                trace.ranges.iter().map(|range| range.kind).collect::<Vec<_>>(),
+                [HostKind::Step(Some(3))]
+            );
+            assert_eq!(trace.epoch, Epoch::Own);
+        }
+    }
+
+    #[test]
+    fn operations_of_a_tpu_count_once() {
+        let file = read(
+            r#"{"traceEvents":[{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}},
+            {"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Modules"}},
+            {"ph":"M","pid":3,"tid":2,"name":"thread_name","args":{"name":"XLA Ops"}},
+            {"ph":"X","pid":3,"tid":1,"ts":0,"dur":9,"name":"jit_step(1)"},
+            {"ph":"X","pid":3,"tid":2,"ts":0,"dur":9,"name":"while.2"},
+            {"ph":"X","pid":3,"tid":2,"ts":0,"dur":4,"name":"fusion.1","args":{"hlo_category":"convolution fusion"}},
+            {"ph":"X","pid":3,"tid":2,"ts":5,"dur":4,"name":"all-gather.9"}]}"#,
+        );
+        let trace = &file.ranks[0];
+        let classes: Vec<_> = trace.work.iter().map(|work| work.class).collect();
+        assert_eq!(classes, [Class::Convolution, Class::Communication]);
+        assert_eq!(trace.collective_kind(&trace.work[1]), CollectiveKind::AllGather);
+    }
+
+    #[test]
+    fn a_host_alone_is_an_empty_trace() {
+        let file = read(
+            r#"{"traceEvents":[{"ph":"M","pid":7,"name":"process_name","args":{"name":"/host:CPU"}},
+            {"ph":"X","pid":7,"tid":2,"ts":0,"dur":9,"name":"step 4"}]}"#,
+        );
+        assert_eq!(file.ranks.len(), 1);
+        assert_eq!((file.ranks[0].work.len(), file.ranks[0].ranges.len()), (0, 1));
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::event::{Category, Event};
 use super::foreign;
+use super::jax::Profile;
 use super::metadata::Metadata;
 use super::open::OpenEvents;
 use super::rows::{Rows, Span, is_collector, number_of, refuse, span_of, stamp};
@@ -20,6 +21,8 @@ pub(super) struct ChromeFile {
     /// Device work of writers that put ranks into one file as processes.
     by_process: Vec<(i64, Rows)>,
     open: OpenEvents,
+    /// Events of a profile of XLA, if the file is one.
+    jax: Profile,
 }
 
 impl ChromeFile {
@@ -30,6 +33,7 @@ impl ChromeFile {
             main: Rows::default(),
             by_process: Vec::new(),
             open: OpenEvents::default(),
+            jax: Profile::default(),
         }
     }
 
@@ -39,6 +43,15 @@ impl ChromeFile {
         self.reading.events += 1;
         match (event.phase, event.category) {
             (b'X', Category::Other) => self.reading.ignored += 1,
+            (b'X', Category::Absent) if self.jax.knows(event.process) => {
+                if let Some(span) = span_of(event, at, &mut self.reading) {
+                    self.jax.event(event, raw, span, &mut self.reading);
+                }
+            }
+            (b'M', _) => {
+                self.jax.name(event, raw);
+                self.reading.ignored += 1;
+            }
             (b'X', Category::Python) if !is_collector(event.name) => self.reading.ignored += 1,
             (b'X', _) => {
                 if let Some(span) = span_of(event, at, &mut self.reading) {
@@ -139,7 +152,7 @@ impl ChromeFile {
             self.unfinished(&first, begun.at);
         }
         let identity = self.metadata.identity();
-        let mut ranks = Vec::new();
+        let mut ranks = self.jax.finish(&identity, path);
         for (process, rows) in self.by_process {
             let identity = Identity {
                 rank: u32::try_from(process).ok(),

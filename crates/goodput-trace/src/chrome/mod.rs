@@ -10,6 +10,7 @@ mod document;
 mod event;
 mod file;
 mod foreign;
+mod jax;
 mod metadata;
 mod names;
 mod open;

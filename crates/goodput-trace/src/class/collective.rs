@@ -11,6 +11,8 @@ const NAMES: &[(&str, CollectiveKind)] = &[
     ("reducescatter", CollectiveKind::ReduceScatter),
     ("alltoall", CollectiveKind::AllToAll),
     ("sendrecv", CollectiveKind::SendReceive),
+    // XLA: every rank sends to the next of a permutation.
+    ("collectivepermute", CollectiveKind::SendReceive),
     ("broadcast", CollectiveKind::Broadcast),
     ("barrier", CollectiveKind::Barrier),
     ("ncclsend", CollectiveKind::Send),

@@ -7,14 +7,14 @@
 use goodput_core::records::Symbol;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::hlo;
 use super::plane::{Event, EventMetadata, Line, Plane, Stat};
+use super::vocabulary::{Row, device_of, kernel, operation};
 use crate::class::Class;
 use crate::reading::{Cause, FileReading};
 use crate::trace::{DeviceAnnotation, DeviceInfo, DeviceWork, Stream, TraceBuilder, WorkKind};
 
 /// One device's trace while it is read.
-pub(super) struct DeviceTrace {
+pub(crate) struct DeviceTrace {
     /// The plane's name, which names the device.
     pub name: String,
     pub builder: TraceBuilder,
@@ -24,59 +24,45 @@ pub(super) struct DeviceTrace {
     pub first_ns: i64,
 }
 
-/// Kind and number of the device that a plane is of (`/device:GPU:0`). Planes of chips, sparse cores and custom tracers
-/// are none.
-pub(super) fn device_of(plane: &str) -> Option<(&str, i64)> {
-    let (kind, number) = plane.strip_prefix("/device:")?.split_once(':')?;
-    (kind != "CUSTOM").then_some((kind, number.parse().ok()?))
-}
-
-/// What a line holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Row {
-    /// Kernels and copies of a stream.
-    Stream,
-    /// Operations of a core, which nest.
-    Operations,
-    /// Operations that run beside the core.
-    Asynchronous,
-    /// Steps as the device ran them.
-    Steps,
-    /// Derived from other lines.
-    Derived,
-}
-
-impl Row {
-    fn of(line: &Line<'_>, is_gpu: bool) -> Self {
-        match &*line.name {
-            name if is_gpu && name.starts_with("Stream #") => Self::Stream,
-            "XLA Ops" if !is_gpu => Self::Operations,
-            "Async XLA Ops" if !is_gpu => Self::Asynchronous,
-            "Steps" => Self::Steps,
-            _ => Self::Derived,
-        }
-    }
-}
-
 impl DeviceTrace {
-    /// The trace of a plane at `at` of the file; `None` where the plane is of no device or has no work.
-    pub fn of(plane: &Plane<'_>, at: u64, reading: &mut FileReading) -> Option<Self> {
-        let (kind, number) = device_of(&plane.name)?;
-        let trace = Self {
-            name: plane.name.to_string(),
+    /// Nothing read yet.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
             builder: TraceBuilder::default(),
             launched: FxHashSet::default(),
             first_ns: i64::MAX,
-        };
+        }
+    }
+
+    /// The trace of a plane at `at` of the file; `None` where the plane is of no device or has no work.
+    pub(super) fn of(plane: &Plane<'_>, at: u64, reading: &mut FileReading) -> Option<Self> {
+        let (kind, number) = device_of(&plane.name)?;
+        let trace = Self::new(&plane.name);
         let mut reader = PlaneReader { plane, at, kinds: FxHashMap::default(), trace, reading };
         for (index, line) in (0..).zip(plane.lines()) {
-            let row = Row::of(&line, kind == "GPU");
+            let row = Row::of(&line.name, kind == "GPU");
             let id = if row == Row::Stream { line.id } else { index };
             reader.line(&line, row, Stream { device: number, id });
         }
         let mut trace = reader.trace;
         trace.builder.devices.extend(info(plane, kind, number));
         (trace.builder.work_count() > 0).then_some(trace)
+    }
+
+    /// Adds work with the id that ties it to its launch.
+    pub fn add(&mut self, work: DeviceWork, correlation: Option<u64>) {
+        let work = DeviceWork { correlation: correlation.unwrap_or(0), ..work };
+        self.launched.extend(correlation);
+        self.first_ns = self.first_ns.min(work.start_ns);
+        self.builder.work(work, correlation, correlation);
+    }
+
+    /// Adds a step, which is named by its number alone. It is what Kineto calls `ProfilerStep#N` on the device's timeline.
+    pub fn step(&mut self, (start_ns, end_ns): (i64, i64), number: &str, stream: Stream) {
+        let name = self.builder.intern(&format!("ProfilerStep#{number}"));
+        let stream = self.builder.stream(stream);
+        self.builder.annotations.push(DeviceAnnotation { start_ns, end_ns, name, stream });
     }
 }
 
@@ -143,7 +129,12 @@ impl<'a> PlaneReader<'_, 'a> {
         let (name, kind, class) = *self.kinds.entry(event.metadata_id).or_insert_with(|| {
             let (name, kind, class) = match row {
                 Row::Stream => kernel(&metadata.name),
-                _ => operation(metadata, self.plane.event_stat(event, "hlo_category")),
+                _ => {
+                    // The full name may be the whole instruction.
+                    let display_name = Some(&metadata.display_name).filter(|name| !name.is_empty());
+                    let category = self.plane.event_stat(event, "hlo_category");
+                    operation(display_name.unwrap_or(&metadata.name), category.as_ref().and_then(Stat::text))
+                }
             };
             (builder.intern(name), kind, class)
         });
@@ -157,7 +148,7 @@ impl<'a> PlaneReader<'_, 'a> {
             end_ns,
             name,
             stream: builder.stream(stream),
-            correlation: correlation.unwrap_or(0),
+            correlation: 0,
             launch: None,
             operator: None,
             collective: None,
@@ -165,45 +156,15 @@ impl<'a> PlaneReader<'_, 'a> {
             kind,
             class,
         };
-        builder.work(work, correlation, correlation);
-        self.trace.launched.extend(correlation);
-        self.trace.first_ns = self.trace.first_ns.min(start_ns);
+        self.trace.add(work, correlation);
         self.reading.device_events += 1;
     }
 
-    /// Steps are named by their number alone. They are what Kineto calls `ProfilerStep#N` on the device's timeline.
     fn step(&mut self, (start, end): (i64, i64), metadata: &EventMetadata<'a>, stream: Stream) {
         let example = || format!("plane {}, step {}", self.plane.name, metadata.name);
-        let Some((start_ns, end_ns)) = self.reading.interval(Some(start), Some(end), false, self.at, example)
-        else {
-            return;
-        };
-        let builder = &mut self.trace.builder;
-        let name = builder.intern(&format!("ProfilerStep#{}", metadata.name));
-        let stream = builder.stream(stream);
-        builder.annotations.push(DeviceAnnotation { start_ns, end_ns, name, stream });
-    }
-}
-
-/// A kernel of a GPU. ROCm marks kernel descriptors with `.kd`.
-fn kernel(name: &str) -> (&str, WorkKind, Class) {
-    let name = name.trim_end_matches(".kd");
-    match WorkKind::of_name(name) {
-        WorkKind::Kernel => (name, WorkKind::Kernel, Class::of_kernel(name)),
-        kind => (name, kind, Class::Memory),
-    }
-}
-
-/// An operation of a TPU, of which the full name may be the whole instruction.
-fn operation<'m>(metadata: &'m EventMetadata<'_>, category: Option<Stat<'_>>) -> (&'m str, WorkKind, Class) {
-    let name = if metadata.display_name.is_empty() { &metadata.name } else { &metadata.display_name };
-    let category = match &category {
-        Some(Stat::Text(category)) => Some(&**category),
-        _ => None,
-    };
-    match hlo::class_of(name, category) {
-        Class::Memory => (name, WorkKind::Copy, Class::Memory),
-        class => (name, WorkKind::Kernel, class),
+        if let Some(span_ns) = self.reading.interval(Some(start), Some(end), false, self.at, example) {
+            self.trace.step(span_ns, &metadata.name, stream);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn class_of(name: &str, category: Option<&str>) -> Class {
 }
 
 /// The name without its mark and its number.
-fn opcode(name: &str) -> &str {
+pub(super) fn opcode(name: &str) -> &str {
     let name = name.trim_start_matches('%').split([' ', '=']).next().unwrap_or_default();
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '_')
 }

@@ -1,18 +1,34 @@
 //! The host plane: launches, which name their device work by correlation, and ranges.
 
+use std::borrow::Cow;
+
 use goodput_core::records::{Symbol, Symbols};
 
 use super::device::DeviceTrace;
 use super::plane::{Event, Plane, Stat};
+use super::vocabulary::host_kind;
 use crate::reading::{Cause, FileReading};
 use crate::trace::{HostKind, HostRange, Launch, Operator, Thread, TraceBuilder};
 
 /// What the host did, for the traces of all its devices.
 #[derive(Default)]
-pub(super) struct HostEvents {
+pub(crate) struct HostEvents {
     names: Symbols,
     launches: Vec<HostLaunch>,
     ranges: Vec<(Thread, Range)>,
+}
+
+/// An event of a host's thread.
+pub(crate) struct HostEvent<'a> {
+    pub span_ns: (i64, i64),
+    pub thread: Thread,
+    pub name: &'a str,
+    /// What the partition asks for.
+    pub kind: Option<HostKind>,
+    /// The id of the device work that it launches.
+    pub correlation: Option<u64>,
+    /// The operation of the program that it runs.
+    pub hlo_op: Option<Cow<'a, str>>,
 }
 
 /// A call that has device work.
@@ -33,7 +49,7 @@ struct Range {
 
 impl HostEvents {
     /// Reads the plane of the host's threads.
-    pub fn read(&mut self, plane: &Plane<'_>, base_at: u64, reading: &mut FileReading) {
+    pub(super) fn read(&mut self, plane: &Plane<'_>, base_at: u64, reading: &mut FileReading) {
         for line in plane.lines() {
             let thread = Thread { process: 0, id: line.id };
             let (events, broken_at) = line.events();
@@ -64,7 +80,8 @@ impl HostEvents {
         let name = &*metadata.name;
         let correlation =
             plane.event_stat(event, "correlation_id").and_then(|stat| stat.unsigned()).filter(|&id| id != 0);
-        let kind = kind_of(name, || plane.event_stat(event, "step_num"));
+        let step = plane.event_stat(event, "step_num").and_then(|stat| stat.number());
+        let kind = host_kind(name, step);
         if event.span_ns.is_none() || (correlation.is_none() && kind.is_none()) {
             reading.ignored += 1;
             return;
@@ -75,17 +92,28 @@ impl HostEvents {
         else {
             return;
         };
-        let symbol = self.names.intern(name);
+        let hlo_op = match plane.event_stat(event, "hlo_op") {
+            Some(Stat::Text(op)) => Some(op),
+            _ => None,
+        };
+        self.add(HostEvent { span_ns, thread, name, kind, correlation, hlo_op });
+    }
+
+    /// Adds an event; `false` when it is of no concern.
+    pub fn add(&mut self, event: HostEvent<'_>) -> bool {
+        let HostEvent { span_ns, thread, kind, correlation, .. } = event;
+        if correlation.is_none() && kind.is_none() {
+            return false;
+        }
+        let name = self.names.intern(event.name);
         if let Some(correlation) = correlation {
-            let hlo_op = match plane.event_stat(event, "hlo_op") {
-                Some(Stat::Text(op)) => Some(self.names.intern(&op)),
-                _ => None,
-            };
-            self.launches.push(HostLaunch { span_ns, thread, name: symbol, hlo_op, correlation });
+            let hlo_op = event.hlo_op.map(|op| self.names.intern(&op));
+            self.launches.push(HostLaunch { span_ns, thread, name, hlo_op, correlation });
         }
         if let Some(kind) = kind {
-            self.ranges.push((thread, Range { span_ns, kind, name: symbol }));
+            self.ranges.push((thread, Range { span_ns, kind, name }));
         }
+        true
     }
 
     /// Adds to a device's trace what launched its work, and what its host did.
@@ -119,61 +147,5 @@ impl HostLaunch {
             let name = builder.intern(names.get(op));
             builder.operator(Operator::named(name, thread, self.span_ns), Some(self.correlation));
         }
-    }
-}
-
-/// The kind of a host event that the partition asks for. Frames of Python (`$file.py:3 name`) and the runtime's own events
-/// are none.
-fn kind_of<'a>(name: &str, step_number: impl Fn() -> Option<Stat<'a>>) -> Option<HostKind> {
-    if name.starts_with('$') {
-        return None;
-    }
-    // jax.profiler.StepTraceAnnotation.
-    if let Some(Stat::Number(number)) = step_number() {
-        return Some(HostKind::Step(Some(number)));
-    }
-    if let Some(kind) = HostKind::of_call(name) {
-        return Some(kind);
-    }
-    if name.ends_with("::CollectGarbage") {
-        return Some(HostKind::GarbageCollection);
-    }
-    if name.contains("BlockHostUntilDone")
-        || name.contains("BlockUntilReady")
-        || name.contains("SynchronizeAllActivity")
-    {
-        return Some(HostKind::HostSync);
-    }
-    if name.starts_with("backend_compile")
-        || name.starts_with("PJRT_Client_Compile")
-        || name.contains("XlaCompile")
-    {
-        return Some(HostKind::Compile);
-    }
-    match HostKind::of_range(name) {
-        HostKind::Annotation => None,
-        kind => Some(kind),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("train", Some(4), Some(HostKind::Step(Some(4))))]
-    #[case("hipStreamSynchronize", None, Some(HostKind::HostSync))]
-    #[case("PythonRefManager::CollectGarbage", None, Some(HostKind::GarbageCollection))]
-    #[case("PJRT_Client_Compile", None, Some(HostKind::Compile))]
-    #[case("step 3", None, Some(HostKind::Iteration(Some(3))))]
-    #[case("$train.py:7 step", None, None)]
-    #[case("Thunks::Prepare", None, None)]
-    fn host_events_that_the_partition_asks_for(
-        #[case] name: &str,
-        #[case] step: Option<i64>,
-        #[case] expected: Option<HostKind>,
-    ) {
-        assert_eq!(kind_of(name, || step.map(Stat::Number)), expected);
     }
 }

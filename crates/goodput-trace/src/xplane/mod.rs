@@ -7,6 +7,7 @@ mod device;
 mod hlo;
 mod host;
 mod plane;
+pub(crate) mod vocabulary;
 mod wire;
 
 use std::io::{self, Read};
@@ -14,9 +15,10 @@ use std::path::Path;
 
 use crate::reading::{Cause, FileReading, FileTraces, Format, ReadError};
 use crate::trace::{Epoch, Identity, RankEvidence, TraceBuilder};
-use device::{DeviceTrace, device_of};
-use host::HostEvents;
+pub(crate) use device::DeviceTrace;
+pub(crate) use host::{HostEvent, HostEvents};
 use plane::{Plane, Stat};
+use vocabulary::device_of;
 
 /// Reads the traces of one file.
 ///

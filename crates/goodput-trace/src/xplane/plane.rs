@@ -53,10 +53,23 @@ pub(super) enum Stat<'a> {
 }
 
 impl Stat<'_> {
+    /// A whole number.
+    pub fn number(&self) -> Option<i64> {
+        match self {
+            Self::Number(value) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// A whole number that is not negative.
     pub fn unsigned(&self) -> Option<u64> {
+        self.number()?.try_into().ok()
+    }
+
+    /// A text.
+    pub fn text(&self) -> Option<&str> {
         match self {
-            Self::Number(value) => (*value).try_into().ok(),
+            Self::Text(text) => Some(text),
             _ => None,
         }
     }
