@@ -11,6 +11,26 @@ pub struct Estimate {
     pub basis: Basis,
 }
 
+impl Estimate {
+    /// No time at all.
+    pub const NOTHING: Self = Self { ns: 0.0, deviation: 0.0, basis: Basis::UserTable };
+
+    /// One after the other. Deviations are taken as of one cause, so that they add up; the basis is the weaker one.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let ns = self.ns + other.ns;
+        let spread = self.ns * self.deviation + other.ns * other.deviation;
+        let deviation = if ns > 0.0 { spread / ns } else { 0.0 };
+        Self { ns, deviation, basis: self.basis.max(other.basis) }
+    }
+
+    /// So many times the same.
+    #[must_use]
+    pub fn times(self, count: f64) -> Self {
+        Self { ns: self.ns * count, ..self }
+    }
+}
+
 /// What an estimate rests on, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Basis {

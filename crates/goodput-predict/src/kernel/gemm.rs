@@ -130,16 +130,17 @@ impl KernelTables {
     /// # Errors
     /// [`KernelError`] if the device does not compute in the format, or nothing says how fast.
     pub fn gemm(&self, gemm: &Gemm) -> Result<Estimate, KernelError> {
-        let modelled = self.modelled_gemm(gemm)?;
+        let modelled = self.modelled_gemms(gemm, 1)?;
         Ok(self.user.correct(gemm, modelled))
     }
 
-    /// As [`KernelTables::gemm`], without the user's rows.
-    pub(super) fn modelled_gemm(&self, gemm: &Gemm) -> Result<Estimate, KernelError> {
+    /// The time of so many equal products in one launch, without the user's rows.
+    pub(super) fn modelled_gemms(&self, gemm: &Gemm, count: u64) -> Result<Estimate, KernelError> {
+        let count = count as f64;
         let deviation = &Settings::built_in().deviation;
         let [rows, columns, inner] = gemm.product();
         if rows == 0 || columns == 0 || inner == 0 {
-            return Ok(Estimate { ns: 0.0, deviation: 0.0, basis: Basis::Analytic });
+            return Ok(Estimate::NOTHING);
         }
         let mut burst = match gemm.pass {
             Pass::Forward => self.product(gemm.format, [rows, columns, inner])?,
@@ -154,8 +155,10 @@ impl KernelTables {
             let cast = self.cast_us(rows as f64, inner as f64);
             burst.us = (burst.us - cast).max(burst.us / 2.0);
         }
-        let extra = gemm.accumulation_bytes() / self.machine.bandwidth.unwrap_or(f64::INFINITY);
-        let ratio = self.sustained_ratio(gemm.format, gemm.flops());
+        let launch = self.memory.launch_us.min(burst.us);
+        let all = launch + (burst.us - launch) * count;
+        let extra = count * gemm.accumulation_bytes() / self.machine.bandwidth.unwrap_or(f64::INFINITY);
+        let ratio = self.sustained_ratio(gemm.format, count * gemm.flops());
         let spread = match burst.basis {
             Basis::UserTable => deviation.user_row,
             Basis::Table => deviation.reading(gemm.format),
@@ -163,7 +166,7 @@ impl KernelTables {
             Basis::Analytic => deviation.roofline,
         };
         Ok(Estimate {
-            ns: (burst.us * ratio + extra) * 1e3,
+            ns: (all * ratio + extra) * 1e3,
             deviation: spread.hypot(self.sustained_deviation()),
             basis: burst.basis,
         })

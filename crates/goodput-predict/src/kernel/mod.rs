@@ -1,4 +1,5 @@
-//! Times of one device's kernels: matrix products from measured grids, at the clock that a step runs at.
+//! Times of one device's kernels: matrix products from measured grids, attention from published rates, the rest from
+//! the bytes that it moves, at the clock that a step runs at.
 //!
 //! ```
 //! use goodput_model::device::Catalogue;
@@ -13,10 +14,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod attention;
 mod format;
 mod gemm;
 mod grid;
+mod host;
 mod machine;
+mod memory_bound;
+mod moe;
+mod muon;
+mod operation;
 mod packed;
 mod power;
 mod shipped;
@@ -24,8 +31,13 @@ mod user;
 
 use goodput_model::device::{Catalogue, Device};
 
+pub use attention::{Attention, AttentionKernel, Direction, Mask};
 pub use format::Format;
 pub use gemm::{Accumulator, Gemm, Pass};
+pub use host::{Dispatch, HostCost};
+pub use memory_bound::{Access, Traffic};
+pub use moe::ExpertGemm;
+pub use operation::{Fusion, NormKind, Operation};
 pub use power::{Power, PowerCurve, PowerEvidence};
 pub use user::UserRow;
 
@@ -39,6 +51,8 @@ pub struct KernelTables {
     machine: Machine,
     shipped: Option<Borrowed>,
     sustained: Option<&'static PowerCurve>,
+    attention_rates: Option<&'static attention::Rates>,
+    memory: memory_bound::Efficiencies,
     user: UserRows,
 }
 
@@ -66,6 +80,14 @@ pub enum KernelError {
         /// The arithmetic.
         format: Format,
     },
+    /// The device has no such attention kernel.
+    #[error("{device} does not run {kernel:?} attention; choose the kernel of its generation, or `unfused`")]
+    NoAttention {
+        /// The device.
+        device: String,
+        /// The kernel.
+        kernel: AttentionKernel,
+    },
     /// A measured row that cannot be.
     #[error("row {index} of the measured products: {ns} ns cannot be the time of its shape")]
     BadRow {
@@ -92,6 +114,8 @@ impl KernelTables {
             machine: machine(device),
             shipped,
             sustained: PowerCurve::of(&device.name),
+            attention_rates: attention::Rates::of(&device.name, |_| true),
+            memory: memory_bound::Efficiencies::of(&device.name),
             user: UserRows::default(),
         }
     }

@@ -90,7 +90,7 @@ impl KernelTables {
     /// [`KernelTables::gemm`].
     pub fn with_user_rows(mut self, rows: &[UserRow]) -> Result<Self, KernelError> {
         for (index, row) in rows.iter().enumerate() {
-            let modelled = self.modelled_gemm(&row.gemm)?;
+            let modelled = self.modelled_gemms(&row.gemm, 1)?;
             let log_ratio = (row.ns / modelled.ns).ln();
             if !log_ratio.is_finite() {
                 return Err(KernelError::BadRow { index, ns: row.ns });
@@ -98,5 +98,52 @@ impl KernelTables {
             self.user.add(&row.gemm, log_ratio);
         }
         Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use goodput_model::device::Catalogue;
+
+    use super::*;
+
+    fn h100() -> KernelTables {
+        KernelTables::new(Catalogue::built_in().find("H100 SXM5").unwrap())
+    }
+
+    #[test]
+    fn a_row_rules_at_its_shape_and_fades_to_the_model_half_an_octave_away() {
+        let gemm = Gemm::new(4096, 4096, 4096);
+        let model = h100().gemm(&gemm).unwrap().ns;
+        let tables = h100().with_user_rows(&[UserRow { gemm, ns: model * 1.5 }]).unwrap();
+        let ratio = |gemm: &Gemm| tables.gemm(gemm).unwrap().ns / h100().gemm(gemm).unwrap().ns;
+        assert!((ratio(&gemm) - 1.5).abs() < 1e-6);
+        assert_eq!(tables.gemm(&gemm).unwrap().basis, Basis::UserTable);
+        let near = ratio(&Gemm::new(4608, 4096, 4096));
+        assert!(near > 1.2 && near < 1.5, "{near}");
+        assert_eq!(ratio(&Gemm::new(8192, 4096, 4096)), 1.0);
+        // Another pass and another format are other products.
+        assert_eq!(ratio(&gemm.pass(Pass::WeightGradient)), 1.0);
+        assert_eq!(ratio(&gemm.format(Format::Fp8)), 1.0);
+    }
+
+    #[test]
+    fn a_row_serves_a_device_without_a_grid() {
+        let mi300x = || KernelTables::new(Catalogue::built_in().find("MI300X").unwrap());
+        let gemm = Gemm::new(8192, 8192, 8192);
+        assert_eq!(mi300x().gemm(&gemm).unwrap().basis, Basis::Analytic);
+        let measured = mi300x().with_user_rows(&[UserRow { gemm, ns: 2.0e6 }]).unwrap().gemm(&gemm).unwrap();
+        assert!((measured.ns / 2.0e6 - 1.0).abs() < 1e-9);
+        assert_eq!(measured.basis, Basis::UserTable);
+        assert!((measured.deviation - 0.03).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_is_refused_with_its_place() {
+        let row = |ns| UserRow { gemm: Gemm::new(8, 64, 64), ns };
+        let error = h100().with_user_rows(&[row(3000.0), row(0.0)]).unwrap_err();
+        assert_eq!(error, KernelError::BadRow { index: 1, ns: 0.0 });
     }
 }
