@@ -516,18 +516,40 @@ mod xspaces {
                 line(1, "Steps", 0, &[event(5, 0, 10_000_000, &[])]),
                 line(2, "XLA Modules", 0, &[event(6, 0, 10_000_000, &[])]),
                 line(3, "XLA Ops", 0, &operations),
-                line(4, "Async XLA Ops", 0, &[event(4, 500_000, 3_000_000, &[])]),
-                names(&["while.1", "dot.2", "all-reduce.3", "copy-start.4", "12", "jit_step"]),
+                line(
+                    4,
+                    "Async XLA Ops",
+                    0,
+                    &[event(4, 500_000, 8_000_000, &[]), event(7, 600_000, 1_000_000, &[])],
+                ),
+                names(&[
+                    "while.1",
+                    "dot.2",
+                    "all-reduce.3",
+                    "copy-start.4",
+                    "12",
+                    "jit_step",
+                    "all-gather-start.5",
+                ]),
             ],
         );
         let file = read(&tpu).unwrap();
         let trace = &file.ranks[0];
         let found: Vec<_> = trace.work.iter().map(|w| (trace.name(w.name), w.class)).collect();
-        let expected =
-            [("copy-start.4", Class::Memory), ("dot.2", Class::Gemm), ("all-reduce.3", Class::Communication)];
+        let expected = [
+            ("copy-start.4", Class::Memory),
+            ("all-gather-start.5", Class::Communication),
+            ("dot.2", Class::Gemm),
+            ("all-reduce.3", Class::Communication),
+        ];
         assert_eq!(found, expected);
         assert_eq!(trace.name(trace.annotations[0].name), "ProfilerStep#12");
-        assert_eq!((file.reading.events, file.reading.ignored), (6, 2));
+        assert_eq!((file.reading.events, file.reading.ignored), (7, 2));
+        // What is under way at one time is on lanes of its own.
+        assert_eq!(
+            trace.work.iter().map(|w| trace.streams[w.stream as usize].id).collect::<Vec<_>>(),
+            [-1, -2, 2, 2]
+        );
     }
 
     #[test]

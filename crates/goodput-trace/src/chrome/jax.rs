@@ -11,7 +11,7 @@ use super::rows::{Span, number_of};
 use crate::class::Class;
 use crate::json::{Scan, Scanner, Value, decode, integer};
 use crate::reading::{FileReading, Format};
-use crate::trace::{DeviceWork, Epoch, Identity, RankTrace, Stream, Thread, TraceBuilder, WorkKind};
+use crate::trace::{Epoch, Identity, RankTrace, Stream, Thread, TraceBuilder, WorkKind};
 use crate::xplane::vocabulary::{Row, device_of, holds_operations, host_kind, kernel, operation};
 use crate::xplane::{DeviceTrace, HostEvent, HostEvents};
 
@@ -157,7 +157,7 @@ impl Device {
         stream: Stream,
     ) {
         let builder = &mut self.trace.builder;
-        let (name, kind, class) = match self.kinds.get(event.name) {
+        let kind = match self.kinds.get(event.name) {
             Some(&known) => known,
             None => {
                 let name = decode(event.name).text;
@@ -171,20 +171,7 @@ impl Device {
                 decided
             }
         };
-        let work = DeviceWork {
-            start_ns: span_ns.0,
-            end_ns: span_ns.1,
-            name,
-            stream: builder.stream(stream),
-            correlation: 0,
-            launch: None,
-            operator: None,
-            collective: None,
-            bytes: None,
-            kind,
-            class,
-        };
-        self.trace.add(work, details.correlation);
+        self.trace.add(row, stream, span_ns, kind, details.correlation);
     }
 }
 

@@ -9,7 +9,7 @@ use super::row::{Agent, KernelSymbol, KindNames, Marker, Metadata, Row};
 use crate::class::Class;
 use crate::reading::{Cause, FileReading, Format};
 use crate::trace::{
-    DeviceInfo, DeviceWork, Epoch, HostKind, HostRange, Identity, Launch, Operator, RankTrace, Stream,
+    DeviceInfo, DeviceWork, Epoch, HostKind, HostRange, Identity, Lanes, Launch, Operator, RankTrace, Stream,
     Thread, TraceBuilder, WorkKind, operator_of_range,
 };
 
@@ -159,6 +159,7 @@ impl Process {
 
     fn add_work(&mut self, builder: &mut TraceBuilder, launched: &FxHashSet<u64>, reading: &mut FileReading) {
         let mut devices: FxHashMap<i64, i64> = FxHashMap::default();
+        let mut engines: FxHashMap<i64, Lanes> = FxHashMap::default();
         let mut kernels: FxHashMap<i64, (Symbol, WorkKind, Class)> = FxHashMap::default();
         for row in std::mem::take(&mut self.work) {
             let device = *devices.entry(row.agent).or_insert_with(|| self.add_device(row.agent, builder));
@@ -182,8 +183,9 @@ impl Process {
                 }
                 What::Copy { kind, operation, bytes } => {
                     let name = builder.intern(self.operation(kind, operation));
-                    // Copy engines have no queue: a lane a direction.
-                    (-operation.saturating_abs(), (name, WorkKind::Copy, Class::Memory), bytes)
+                    // The copy engines, of which the trace does not tell which one it was.
+                    let engine = engines.entry(device).or_default().place(row.span_ns.0, row.span_ns.1);
+                    (engine, (name, WorkKind::Copy, Class::Memory), bytes)
                 }
             };
             let work = DeviceWork {

@@ -6,6 +6,7 @@ mod device;
 mod host;
 mod host_kind;
 mod identity;
+mod lanes;
 mod nesting;
 #[cfg(test)]
 pub(crate) mod sketch;
@@ -19,6 +20,7 @@ pub use device::{
 pub use host::{HostKind, HostRange, Launch, Operator, Thread};
 pub(crate) use host_kind::{is_garbage_collection, may_enqueue, operator_of_range, unversioned};
 pub use identity::{Identity, ProcessGroup, RankEvidence};
+pub(crate) use lanes::Lanes;
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use super::plane::{Event, EventMetadata, Line, Plane, Stat};
 use super::vocabulary::{Row, device_of, kernel, operation};
 use crate::class::Class;
 use crate::reading::{Cause, FileReading};
-use crate::trace::{DeviceAnnotation, DeviceInfo, DeviceWork, Stream, TraceBuilder, WorkKind};
+use crate::trace::{DeviceAnnotation, DeviceInfo, DeviceWork, Lanes, Stream, TraceBuilder, WorkKind};
 
 /// One device's trace while it is read.
 pub(crate) struct DeviceTrace {
@@ -22,6 +22,7 @@ pub(crate) struct DeviceTrace {
     pub launched: FxHashSet<u64>,
     /// Start of its first work.
     pub first_ns: i64,
+    lanes: Lanes,
 }
 
 impl DeviceTrace {
@@ -32,6 +33,7 @@ impl DeviceTrace {
             builder: TraceBuilder::default(),
             launched: FxHashSet::default(),
             first_ns: i64::MAX,
+            lanes: Lanes::default(),
         }
     }
 
@@ -50,11 +52,32 @@ impl DeviceTrace {
         (trace.builder.work_count() > 0).then_some(trace)
     }
 
-    /// Adds work with the id that ties it to its launch.
-    pub fn add(&mut self, work: DeviceWork, correlation: Option<u64>) {
-        let work = DeviceWork { correlation: correlation.unwrap_or(0), ..work };
+    /// Adds work of a line with what it is, and with the id that ties it to its launch.
+    pub fn add(
+        &mut self,
+        row: Row,
+        stream: Stream,
+        (start_ns, end_ns): (i64, i64),
+        (name, kind, class): (Symbol, WorkKind, Class),
+        correlation: Option<u64>,
+    ) {
+        // Operations under way at one time share a line.
+        let id = if row == Row::Asynchronous { self.lanes.place(start_ns, end_ns) } else { stream.id };
+        let work = DeviceWork {
+            start_ns,
+            end_ns,
+            name,
+            stream: self.builder.stream(Stream { id, ..stream }),
+            correlation: correlation.unwrap_or(0),
+            launch: None,
+            operator: None,
+            collective: None,
+            bytes: None,
+            kind,
+            class,
+        };
         self.launched.extend(correlation);
-        self.first_ns = self.first_ns.min(work.start_ns);
+        self.first_ns = self.first_ns.min(start_ns);
         self.builder.work(work, correlation, correlation);
     }
 
@@ -116,8 +139,7 @@ impl<'a> PlaneReader<'_, 'a> {
         row: Row,
     ) {
         let example = || format!("plane {}, {}", self.plane.name, metadata.name);
-        let Some((start_ns, end_ns)) =
-            self.reading.interval(Some(span_ns.0), Some(span_ns.1), true, self.at, example)
+        let Some(span_ns) = self.reading.interval(Some(span_ns.0), Some(span_ns.1), true, self.at, example)
         else {
             return;
         };
@@ -126,7 +148,7 @@ impl<'a> PlaneReader<'_, 'a> {
             self.reading.find(Cause::NoName, self.at, example);
         }
         let builder = &mut self.trace.builder;
-        let (name, kind, class) = *self.kinds.entry(event.metadata_id).or_insert_with(|| {
+        let kind = *self.kinds.entry(event.metadata_id).or_insert_with(|| {
             let (name, kind, class) = match row {
                 Row::Stream => kernel(&metadata.name),
                 _ => {
@@ -143,20 +165,7 @@ impl<'a> PlaneReader<'_, 'a> {
             .event_stat(event, "correlation_id")
             .and_then(|stat| stat.unsigned())
             .filter(|&id| id != 0);
-        let work = DeviceWork {
-            start_ns,
-            end_ns,
-            name,
-            stream: builder.stream(stream),
-            correlation: 0,
-            launch: None,
-            operator: None,
-            collective: None,
-            bytes: None,
-            kind,
-            class,
-        };
-        self.trace.add(work, correlation);
+        self.trace.add(row, stream, span_ns, kind, correlation);
         self.reading.device_events += 1;
     }
 
