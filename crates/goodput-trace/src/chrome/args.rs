@@ -38,12 +38,12 @@ pub(super) struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// The object that comes next.
-    pub fn scan(scanner: &mut Scanner<'a>) -> Scan<Self> {
-        let mut args = Self::default();
+    /// Reads the object that comes next.
+    pub fn scan(&mut self, scanner: &mut Scanner<'a>) -> Scan<()> {
+        let args = self;
         if !scanner.accept(b'{')? {
             scanner.value()?;
-            return Ok(args);
+            return Ok(());
         }
         let start = scanner.at() - 1;
         let mut has_collective = false;
@@ -75,7 +75,7 @@ impl<'a> Args<'a> {
         if has_collective {
             args.collective = Some(scanner.since(start));
         }
-        Ok(args)
+        Ok(())
     }
 }
 

@@ -127,10 +127,11 @@ impl Document<'_> {
             let offset = self.window.offset();
             let bytes = self.window.rest();
             let mut scanner = Scanner::new(bytes);
+            let mut event = Event::default();
             let mut done = 0;
             let stop = loop {
-                match next_event(&mut scanner) {
-                    Ok(Some((start, event))) => {
+                match next_event(&mut scanner, &mut event) {
+                    Ok(Some(start)) => {
                         done = scanner.at();
                         self.file.event(&event, &bytes[start..done], offset + start as u64);
                     }
@@ -289,14 +290,15 @@ enum Step<T> {
     Broken,
 }
 
-/// The next event of a list with its start; `None` takes the closing bracket.
+/// Reads the next event of a list and gives its start; `None` takes the closing bracket.
 #[inline]
-fn next_event<'a>(scanner: &mut Scanner<'a>) -> Scan<Option<(usize, Event<'a>)>> {
+fn next_event<'a>(scanner: &mut Scanner<'a>, event: &mut Event<'a>) -> Scan<Option<usize>> {
     if !scanner.item()? {
         return Ok(None);
     }
     let start = scanner.at();
-    Ok(Some((start, Event::scan(scanner)?)))
+    event.scan_into(scanner)?;
+    Ok(Some(start))
 }
 
 /// Whether the bracket that comes next ends the list of events: the document goes on with a key that no event has.

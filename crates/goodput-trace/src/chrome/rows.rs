@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 
 use goodput_core::records::Symbol;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::args::Args;
 use super::collective::collective_args;
@@ -27,6 +27,8 @@ pub(super) struct Rows {
     names: Names,
     last_thread: Option<(Thread, u32)>,
     last_stream: Option<(Stream, u32)>,
+    /// Ends of the latest work of each lane of an engine that does several things at once.
+    lanes: FxHashMap<i64, Vec<i64>>,
 }
 
 /// When an event happened, and where its text begins.
@@ -183,7 +185,9 @@ impl Rows {
         match foreign::device_work(event.name) {
             Some((kind, class, collective)) => {
                 let name = self.names.text(event.name, seen(&mut self.builder, reading, span.at));
-                self.work(event, span, kind, Kernel { name, class, collective }, reading)
+                let mut event = event.clone();
+                event.args.stream = Some(self.lane(number_of(event.thread), span));
+                self.work(&event, span, kind, Kernel { name, class, collective }, reading)
             }
             None => {
                 let (name, kind) =
@@ -235,6 +239,17 @@ impl Rows {
             thread,
         });
         true
+    }
+
+    /// A stream of its own for what runs beside other work of its engine, which is no error there: transfers overlap.
+    fn lane(&mut self, engine: i64, span: Span) -> i64 {
+        let ends = self.lanes.entry(engine).or_default();
+        let lane = ends.iter().position(|&end_ns| end_ns <= span.start_ns).unwrap_or(ends.len());
+        match ends.get_mut(lane) {
+            Some(end_ns) => *end_ns = span.end_ns,
+            None => ends.push(span.end_ns),
+        }
+        engine.wrapping_add_unsigned(lane as u64)
     }
 
     /// Neighbouring events are mostly of one thread.

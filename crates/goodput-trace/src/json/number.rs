@@ -12,22 +12,29 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
 /// Decimal microseconds as nanoseconds, rounded beyond the third decimal.
 #[inline]
 pub(crate) fn micros_to_ns(text: &[u8]) -> Option<i64> {
-    // Kineto's own form: up to sixteen digits, a point, three digits.
-    let (whole, fraction) = match text {
-        [whole @ .., b'.', a, b, c] => (whole, Some([a, b, c])),
-        _ => (text, None),
-    };
-    if let (Some(whole), true) = (digits(whole), whole.len() <= 15) {
-        let fraction = fraction.map_or(Some(0), |triple| {
-            triple.iter().try_fold(0, |value, &&digit| {
-                digit.is_ascii_digit().then(|| value * 10 + i64::from(digit - b'0'))
-            })
-        });
-        if let Some(fraction) = fraction {
-            return Some(whole.cast_signed() * 1000 + fraction);
+    plain_micros_to_ns(text).or_else(|| scaled(text, 3))
+}
+
+/// Kineto's own form: up to sixteen digits, a point, up to three digits.
+#[inline]
+fn plain_micros_to_ns(text: &[u8]) -> Option<i64> {
+    if text.len() > 20 {
+        return None;
+    }
+    let (mut value, mut point) = (0u64, text.len());
+    for (index, &byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        } else if byte == b'.' && point == text.len() {
+            point = index;
+        } else {
+            return None;
         }
     }
-    scaled(text, 3)
+    let decimals = text.len().saturating_sub(point + 1);
+    let scale = [1000, 100, 10, 1].get(decimals).filter(|_| (1..=16).contains(&point))?;
+    i64::try_from(value.checked_mul(*scale)?).ok()
 }
 
 /// Whether a bare value is one of the ways to write that a figure is no number.

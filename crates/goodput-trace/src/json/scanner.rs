@@ -70,15 +70,16 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next byte that is no white space; it is not taken.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&mut self) -> Scan<u8> {
-        while let Some(&byte) = self.bytes.get(self.at) {
-            if kind_of(byte) != WHITE {
-                return Ok(byte);
+        loop {
+            match self.bytes.get(self.at) {
+                Some(&byte) if byte > b' ' => return Ok(byte),
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(&control) => return Ok(control),
+                None => return Err(Stop::End),
             }
-            self.at += 1;
         }
-        Err(Stop::End)
     }
 
     /// Takes the byte that [`Scanner::peek`] showed.
@@ -88,7 +89,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes `byte` if it comes next.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, byte: u8) -> Scan<bool> {
         let comes = self.peek()? == byte;
         self.at += usize::from(comes);
@@ -96,7 +97,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes `byte`, which must come next.
-    #[inline]
+    #[inline(always)]
     pub fn expect(&mut self, byte: u8, problem: &'static str) -> Scan<()> {
         if self.accept(byte)? { Ok(()) } else { self.broken(problem) }
     }
@@ -122,6 +123,36 @@ impl<'a> Scanner<'a> {
             }
             _ => self.broken("no key where one must be"),
         }
+    }
+
+    /// Takes `member`, a key with its colon, if an object begins with exactly these bytes, on its line or on the next.
+    #[inline(always)]
+    pub fn begins_with(&mut self, member: &[u8]) -> bool {
+        self.take_either(b"\n    ", b"", member)
+    }
+
+    /// Takes a comma and `member` if exactly these bytes come next, on one line or on two.
+    #[inline(always)]
+    pub fn goes_on_with(&mut self, member: &[u8]) -> bool {
+        self.take_either(b", ", b",\n    ", member)
+    }
+
+    #[inline(always)]
+    fn take_either(&mut self, first: &[u8], second: &[u8], member: &[u8]) -> bool {
+        let rest = &self.bytes[self.at..];
+        let member = rest
+            .strip_prefix(first)
+            .or_else(|| rest.strip_prefix(second))
+            .and_then(|rest| rest.strip_prefix(member));
+        if let Some(rest) = member {
+            self.at = self.bytes.len() - rest.len();
+        }
+        member.is_some()
+    }
+
+    /// Takes the rest of an object of which the opening brace is taken.
+    pub fn leave_object(&mut self) -> Scan<()> {
+        self.skip_to_end(1, 1)
     }
 
     /// Whether another value comes in a list of which the opening bracket is taken; `false` takes the closing bracket.
@@ -150,8 +181,8 @@ impl<'a> Scanner<'a> {
         let start = self.at + 1;
         let mut from = start;
         loop {
-            let rest = self.bytes.get(from..).ok_or(Stop::End)?;
-            let found = from + memchr2(b'"', b'\\', rest).ok_or(Stop::End)?;
+            let found =
+                from + quote_or_escape(self.bytes.get(from..).unwrap_or_default()).ok_or(Stop::End)?;
             if self.bytes[found] == b'"' {
                 self.at = found + 1;
                 return Ok(&self.bytes[start..found]);
@@ -173,8 +204,11 @@ impl<'a> Scanner<'a> {
     /// Takes an object or a list, of which the opening bracket comes next, whole. Brackets must match and nothing but
     /// what JSON allows may stand outside of strings: a stray quote is found at once and not at the end of the file.
     fn skip_nested(&mut self) -> Scan<()> {
-        // One bit a level, set for an object.
-        let (mut stack, mut depth) = (0u128, 0u32);
+        self.skip_to_end(0, 0)
+    }
+
+    /// Takes what is open whole: `depth` levels, with one bit a level in `stack`, set for an object.
+    fn skip_to_end(&mut self, mut stack: u128, mut depth: u32) -> Scan<()> {
         while let Some(&byte) = self.bytes.get(self.at) {
             match kind_of(byte) {
                 WHITE | PLAIN | SEPARATOR => {}
@@ -211,6 +245,33 @@ impl<'a> Scanner<'a> {
     pub fn broken<T>(&self, problem: &'static str) -> Scan<T> {
         Err(Stop::Broken { at: self.at, problem })
     }
+}
+
+/// Where the first quote or backslash stands. Most strings of a trace are keys and short names, for which a call of
+/// memchr costs more than the search: eight bytes at a time find those.
+#[inline]
+fn quote_or_escape(bytes: &[u8]) -> Option<usize> {
+    const SHORT: usize = 4;
+    for (index, chunk) in bytes.as_chunks::<8>().0.iter().take(SHORT).enumerate() {
+        let word = u64::from_le_bytes(*chunk);
+        let found = zero_bytes(word ^ repeated(b'"')) | zero_bytes(word ^ repeated(b'\\'));
+        if found != 0 {
+            return Some(index * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let searched = (bytes.len() / 8).min(SHORT) * 8;
+    memchr2(b'"', b'\\', &bytes[searched..]).map(|found| searched + found)
+}
+
+/// A byte in all eight places of a word.
+const fn repeated(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// The high bit of the first byte that is zero; of later ones too, and perhaps of others after the first.
+#[inline]
+const fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(repeated(0x01)) & !word & repeated(0x80)
 }
 
 /// What a byte can be outside of a string.

@@ -110,3 +110,20 @@ fn lenient_where_writers_are() {
     assert_eq!(scanner.key(), Ok(None));
     assert_eq!(scanner.peek(), Err(Stop::End));
 }
+
+#[test]
+fn members_are_taken_where_they_are_expected() {
+    let text = b"\n    \"a\": 1, \"b\": 2,\n    \"c\": 3,\"d\": 4}";
+    let mut scanner = Scanner::new(text);
+    assert!(!scanner.begins_with(b"\"b\": "));
+    assert!(scanner.begins_with(b"\"a\": "));
+    assert_eq!(scanner.value(), Ok(Value::Bare(b"1")));
+    assert!(scanner.goes_on_with(b"\"b\": "));
+    assert_eq!(scanner.value(), Ok(Value::Bare(b"2")));
+    assert!(scanner.goes_on_with(b"\"c\": "));
+    assert_eq!(scanner.value(), Ok(Value::Bare(b"3")));
+    assert!(!scanner.goes_on_with(b"\"d\": "));
+    assert_eq!(scanner.key(), Ok(Some(&b"d"[..])));
+    assert_eq!(scanner.leave_object(), Ok(()));
+    assert_eq!(scanner.at(), text.len());
+}
