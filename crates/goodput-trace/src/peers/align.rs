@@ -1,9 +1,10 @@
 //! Which collective of one rank is which of another, when no sequence number says so.
 //!
-//! Captures start at different collectives, lose some and end apart. The start is settled first, since the collectives
-//! of a job repeat and a shift by a whole step looks alike: of all shifts the one that makes the ends agree best, for
-//! a synchronising collective ends everywhere at once. From there the longest common subsequence is followed (Myers
-//! 1986, "An O(ND) Difference Algorithm and Its Variations"), in blocks, so that the work stays near-linear.
+//! Captures start at different collectives, lose some and end apart. From where the shift of the starts holds, the
+//! longest common subsequence is followed both ways (Myers 1986, "An O(ND) Difference Algorithm and Its Variations"),
+//! in blocks, so that the work stays near-linear.
+
+use super::shift::{shift, start_of};
 
 /// A collective as far as ranks can be compared.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +18,7 @@ pub(super) struct Item {
 }
 
 impl Item {
-    fn is_like(&self, other: &Self) -> bool {
+    pub fn is_like(&self, other: &Self) -> bool {
         self.signature == other.signature
             && match (self.step, other.step) {
                 (Some(mine), Some(theirs)) => mine == theirs,
@@ -26,16 +27,10 @@ impl Item {
     }
 }
 
-/// Pairs from the start that a shift is judged by.
-const SAMPLE: usize = 64;
-/// Collectives that a capture may start later than another.
-const MAX_SHIFT: usize = 1024;
-/// End differences that vary less than this are the same collectives for sure: the true spread is a few microseconds.
-const TIGHT_NS: i64 = 10_000;
-/// Clocks that agree to this need no further search.
-const NEAR_NS: i64 = 1_000_000;
 /// Agreeing pairs in a row by which a shift is seen to hold.
 const HOLDS: usize = 8;
+/// Pairs within which a shift must begin to hold.
+const MAX_LOST: usize = 64;
 /// Edits that are searched before the best path is taken as it is.
 const MAX_EDITS: usize = 256;
 /// Agreeing pairs after which a path is taken.
@@ -74,7 +69,7 @@ fn anchor(reference: &[Item], other: &[Item], shift: isize) -> (usize, usize) {
         pairs.clone().count() > 0 && pairs.clone().all(|(left, right)| left.is_like(right))
     };
     let overlap = (reference.len() - x).min(other.len() - y);
-    let at = (0..overlap.min(SAMPLE)).find(holds).unwrap_or(0);
+    let at = (0..overlap.min(MAX_LOST)).find(holds).unwrap_or(0);
     (x + at, y + at)
 }
 
@@ -92,77 +87,6 @@ fn follow(reference: &[Item], other: &[Item], mut pair: impl FnMut(usize, usize)
             pair(x + left, y + right);
         }
         (x, y) = (x + detour.left, y + detour.right);
-    }
-}
-
-fn start_of(shift: isize) -> (usize, usize) {
-    (usize::try_from(shift).unwrap_or(0), usize::try_from(-shift).unwrap_or(0))
-}
-
-/// How well a shift fits.
-struct Fit {
-    shift: isize,
-    alike: usize,
-    /// Median deviation of the differences of the ends.
-    deviation_ns: i64,
-    /// Median difference of the ends.
-    offset_ns: i64,
-}
-
-/// The `shift` for which `other[j]` is `reference[j + shift]`.
-fn shift(reference: &[Item], other: &[Item], one_clock: bool) -> isize {
-    let shortest = reference.len().min(other.len());
-    let sample = shortest.min(SAMPLE);
-    let in_place = fit(reference, other, 0);
-    let is_settled = in_place.alike == sample
-        && in_place.deviation_ns <= TIGHT_NS
-        && (!one_clock || in_place.offset_ns.saturating_abs() <= NEAR_NS);
-    if is_settled {
-        return 0;
-    }
-    let farthest = |length: usize| isize::try_from(length.min(MAX_SHIFT)).unwrap_or(0);
-    let mut fits = vec![in_place];
-    fits.extend(
-        (1..farthest(reference.len()))
-            .chain((1..farthest(other.len())).map(|shift| -shift))
-            .map(|shift| fit(reference, other, shift))
-            // A few pairs agree by chance.
-            .filter(|fit| fit.alike >= 3 && 2 * fit.alike >= sample),
-    );
-    let most = fits.iter().map(|fit| fit.alike).max().unwrap_or(0);
-    // A shift shortens the overlap of short captures, hence half.
-    fits.retain(|fit| 2 * fit.alike >= most);
-    let best = fits.iter().map(|fit| fit.deviation_ns).min().unwrap_or(0);
-    fits.retain(|fit| fit.deviation_ns <= best.saturating_mul(2).saturating_add(1000));
-    fits.iter()
-        .min_by_key(|fit| {
-            let apart_ns = if one_clock { fit.offset_ns.saturating_abs() } else { 0 };
-            (apart_ns, std::cmp::Reverse(fit.alike), fit.shift.abs())
-        })
-        .map_or(0, |fit| fit.shift)
-}
-
-fn fit(reference: &[Item], other: &[Item], shift: isize) -> Fit {
-    let (x, y) = start_of(shift);
-    let mut differences: Vec<i64> = reference[x.min(reference.len())..]
-        .iter()
-        .zip(&other[y.min(other.len())..])
-        .take(SAMPLE)
-        .filter(|(left, right)| left.is_like(right))
-        .map(|(left, right)| right.end_ns.saturating_sub(left.end_ns))
-        .collect();
-    let alike = differences.len();
-    let offset_ns = lower_median(&mut differences);
-    for difference in &mut differences {
-        *difference = difference.saturating_sub(offset_ns).saturating_abs();
-    }
-    Fit { shift, alike, deviation_ns: lower_median(&mut differences), offset_ns }
-}
-
-fn lower_median(values: &mut [i64]) -> i64 {
-    match values.len() {
-        0 => 0,
-        count => *values.select_nth_unstable((count - 1) / 2).1,
     }
 }
 

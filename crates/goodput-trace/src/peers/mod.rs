@@ -11,6 +11,7 @@ mod exchange;
 mod group;
 mod matching;
 mod reason;
+mod shift;
 mod totals;
 mod wait;
 
