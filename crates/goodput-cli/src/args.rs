@@ -289,6 +289,12 @@ pub struct TraceArgs {
     /// Compare the stamps of ranks as they are, without estimating clock offsets.
     #[arg(long)]
     pub raw_clocks: bool,
+    /// The device of all ranks, over what the traces say: its ceilings make the roofline (docs/devices.md).
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+    /// More devices than the catalogue's own (docs/devices.md).
+    #[arg(long, value_name = "FILE")]
+    pub device_file: Option<PathBuf>,
     /// The job's own log: how long untraced steps take, and whether the trace lies in a warm-up.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub timeline: Vec<PathBuf>,

@@ -13,6 +13,8 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
         paths: args.paths.clone(),
         ranks: args.rank.clone(),
         raw_clocks: args.raw_clocks,
+        device: args.device.clone(),
+        device_file: args.device_file.clone(),
         timeline: args.timeline.clone(),
         top: args.top,
         report: output::report(&args.output),

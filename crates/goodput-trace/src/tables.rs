@@ -1,6 +1,5 @@
 //! Device work in tables: by class, kernel, launching operator and kind of exchange.
 
-use std::cmp::Reverse;
 use std::hash::Hash;
 
 use goodput_core::records::Symbol;
@@ -100,18 +99,45 @@ fn rows<'a, K: Copy + Ord + Hash>(
     work: impl Iterator<Item = (&'a DeviceWork, i64)>,
     mut key: impl FnMut(&DeviceWork) -> K,
 ) -> Vec<Row<K>> {
-    let mut groups: FxHashMap<K, (Vec<i64>, i64)> = FxHashMap::default();
+    let mut groups = Groups::default();
     for (work, charged_ns) in work {
-        let (durations_ns, sum_ns) = groups.entry(key(work)).or_default();
-        durations_ns.push(work.duration_ns());
+        groups.add(key(work), [work.duration_ns()], charged_ns);
+    }
+    groups.rows()
+}
+
+/// Durations and charges by what they have in common.
+#[derive(Debug)]
+pub(crate) struct Groups<K>(FxHashMap<K, (Vec<i64>, i64)>);
+
+impl<K> Default for Groups<K> {
+    fn default() -> Self {
+        Self(FxHashMap::default())
+    }
+}
+
+impl<K: Ord + Hash> Groups<K> {
+    pub(crate) fn add(&mut self, key: K, durations_ns: impl IntoIterator<Item = i64>, charged_ns: i64) {
+        let (durations, sum_ns) = self.0.entry(key).or_default();
+        durations.extend(durations_ns);
         *sum_ns += charged_ns;
     }
-    let mut rows: Vec<_> = groups
-        .into_iter()
-        .map(|(key, (durations_ns, charged_ns))| row(key, durations_ns, charged_ns))
-        .collect();
-    rows.sort_unstable_by_key(|row| (Reverse(row.total_ns), row.key));
-    rows
+
+    /// The same by coarser or other keys.
+    pub(crate) fn into_other<L: Ord + Hash>(self, others: &mut Groups<L>, key: impl Fn(K) -> L) {
+        for (of, (durations_ns, charged_ns)) in self.0 {
+            others.add(key(of), durations_ns, charged_ns);
+        }
+    }
+
+    /// Rows by total, the largest first.
+    pub(crate) fn rows(self) -> Vec<Row<K>> {
+        let groups = self.0.into_iter();
+        let mut rows: Vec<_> =
+            groups.map(|(key, (durations_ns, charged_ns))| row(key, durations_ns, charged_ns)).collect();
+        rows.sort_unstable_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.key.cmp(&b.key)));
+        rows
+    }
 }
 
 /// A row of at least one duration.

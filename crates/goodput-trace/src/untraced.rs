@@ -60,6 +60,7 @@ fn segment(account: &RuntimeAccount, at: Timestamp) -> Option<Segment> {
 mod tests {
     use goodput_core::records::{Step, Timeline};
     use goodput_core::runtime::{Allocation, RuntimeOptions, account};
+    use goodput_model::device::Catalogue;
 
     use super::*;
     use crate::analysis::{AnalysisOptions, analyse};
@@ -104,7 +105,7 @@ mod tests {
         }
         let mut trace = sketch.trace();
         trace.epoch = epoch;
-        analyse(vec![trace], AnalysisOptions::default())
+        analyse(vec![trace], AnalysisOptions::new(Catalogue::built_in()))
     }
 
     #[test]

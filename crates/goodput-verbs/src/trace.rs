@@ -12,7 +12,7 @@ use goodput_trace::untraced;
 use crate::error::{Place, VerbError};
 use crate::inputs::Inputs;
 use crate::request::{ReportRequest, TimelineRequest};
-use crate::{Answer, timeline};
+use crate::{Answer, device, timeline};
 
 /// `goodput trace`: traces, and how to analyse them.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +23,10 @@ pub struct TraceRequest {
     pub ranks: Vec<String>,
     /// Compare the stamps of ranks as they are.
     pub raw_clocks: bool,
+    /// The device of all ranks, over what the traces say.
+    pub device: Option<String>,
+    /// More devices than the catalogue's own.
+    pub device_file: Option<PathBuf>,
     /// The job's own timeline, for the length of untraced steps.
     pub timeline: Vec<PathBuf>,
     /// Rows of kernels and operators.
@@ -72,7 +76,15 @@ pub(crate) fn analysed(
     let TraceSet { ranks, files, passed_over } = read_traces(&request.paths, &options)?;
     let clock_correction =
         if request.raw_clocks { ClockCorrection::None } else { ClockCorrection::default() };
-    let options = AnalysisOptions { peers: PeerOptions { clock_correction } };
+    let catalogue = device::catalogue(request.device_file.as_deref())?;
+    if let Some(name) = &request.device {
+        catalogue.find(name).map_err(|e| VerbError::new(format!("--device: {e}")))?;
+    }
+    let options = AnalysisOptions {
+        peers: PeerOptions { clock_correction },
+        catalogue: &catalogue,
+        device: request.device.as_deref(),
+    };
     Ok((analyse(ranks, options), ReadFiles { files, passed_over }))
 }
 

@@ -54,6 +54,10 @@ pub(super) fn render(view: &TraceView, style: TerminalStyle) -> String {
     page.table(&table::trace_steps(&view.ranks, Detail::Brief));
     page.heading("Kernels by class");
     page.table(&table::kernel_rows(&view.classes, "class", Detail::Brief));
+    if !view.collectives.is_empty() {
+        page.heading("Communication by kind");
+        page.table(&table::kernel_rows(&view.collectives, "exchange", Detail::Brief));
+    }
     page.heading("Kernels");
     page.table(&table::kernel_rows(&view.kernels, "kernel", Detail::Brief));
     if !view.operators.is_empty() {

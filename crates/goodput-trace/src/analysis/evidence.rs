@@ -1,12 +1,12 @@
 //! What the diagnosis asks of an analysis.
 
-use std::collections::BTreeMap;
-
 use super::{Analysis, RankAnalysis};
-use crate::class::Coarse;
-use crate::diagnosis::{Culprit, Evidence};
+use crate::class::{Coarse, embedding_exchanges};
+use crate::diagnosis::{ContentionTime, Culprit, Evidence, RooflineTime};
 use crate::partition::{Charge, Slice};
 use crate::peers::blame;
+use crate::phase::{Phase, phases};
+use crate::roofline::Regime;
 use crate::trace::HostKind;
 
 impl Analysis {
@@ -17,8 +17,18 @@ impl Analysis {
         let mut gaps = Vec::new();
         let mut driver_allocations = 0;
         let mut allocated = Vec::new();
+        let mut recomputed_ns = 0;
+        let mut embedding_exchanges_ns = 0;
         for rank in &self.ranks {
-            kernels.extend(rank.judged_kernels_ns());
+            let phases = phases(&rank.trace);
+            for index in rank.judged_kernels() {
+                let duration_ns = rank.trace.work[index].duration_ns();
+                kernels.push(duration_ns);
+                if phases[index] == Phase::Recompute {
+                    recomputed_ns += duration_ns;
+                }
+            }
+            embedding_exchanges_ns += rank.exposed_embedding_exchanges_ns();
             for partition in rank.judged() {
                 gaps.extend(
                     partition.slices.iter().filter(|s| s.charge.is_idle()).map(|s| s.end_ns - s.start_ns),
@@ -48,10 +58,39 @@ impl Analysis {
             culprit: self.culprit(),
             driver_allocations: driver_allocations as u64,
             allocated_bytes: allocated.iter().copied().max().zip(median(&mut allocated)),
-            contention: None,
-            roofline: None,
-            recomputed_ns: 0,
+            contention: self.contention_time(),
+            roofline: self.roofline_time(),
+            recomputed_ns,
+            embedding_exchanges_ns,
         }
+    }
+
+    /// What overlap costs and hides; `None` without anything compared.
+    fn contention_time(&self) -> Option<ContentionTime> {
+        let mut sum = ContentionTime::default();
+        for rank in self.ranks.iter().filter(|rank| !rank.contention.kernels.is_empty()) {
+            sum.extra_ns += rank.contention.extra_ns();
+            sum.hidden_ns += rank.contention.hidden_ns;
+            sum.whole_ns += rank.whole.as_ref().map_or(0, |whole| whole.window_ns());
+        }
+        (sum.whole_ns > 0).then_some(sum)
+    }
+
+    /// Compute time by regime; `None` when no kernel could be placed.
+    fn roofline_time(&self) -> Option<RooflineTime> {
+        let mut time = RooflineTime::default();
+        for rank in &self.ranks {
+            time.computing_ns += rank.roofline.compute_ns;
+            for kernel in &rank.roofline.kernels {
+                match kernel.placement.as_ref().map(|placement| placement.regime()) {
+                    Ok(Regime::NearBandwidth) => time.bandwidth_ns += kernel.time_ns,
+                    Ok(Regime::NearCompute) => time.compute_ns += kernel.time_ns,
+                    Ok(Regime::FarBelowBoth) => time.below_both_ns += kernel.time_ns,
+                    Err(_) => {}
+                }
+            }
+        }
+        (time.placed_ns() > 0).then_some(time)
     }
 
     /// The rank that made the others wait most.
@@ -103,13 +142,28 @@ fn phrase(charge: Charge) -> String {
 }
 
 impl RankAnalysis {
-    /// Durations of the kernels that compute in the judged steps.
-    fn judged_kernels_ns(&self) -> impl Iterator<Item = i64> {
-        let judged: BTreeMap<_, _> = self.windows.iter().enumerate().map(|(i, w)| (i, w.judged)).collect();
-        self.trace.work.iter().zip(&self.steps.members).filter_map(move |(work, member)| {
-            let step = member.step()?;
-            (work.coarse() == Coarse::Compute && judged.get(&step) == Some(&true)).then(|| work.duration_ns())
-        })
+    /// Kernels that compute in the judged steps, by index.
+    fn judged_kernels(&self) -> impl Iterator<Item = usize> {
+        let judged: Vec<bool> = self.windows.iter().map(|windows| windows.judged).collect();
+        let works = self.trace.work.iter().zip(&self.steps.members).enumerate();
+        works
+            .filter(move |(_, (work, member))| {
+                work.coarse() == Coarse::Compute && member.step().is_some_and(|step| judged[step])
+            })
+            .map(|(index, _)| index)
+    }
+
+    /// Exposed communication of the judged steps that exchanges embeddings.
+    fn exposed_embedding_exchanges_ns(&self) -> i64 {
+        let exchanges = embedding_exchanges(&self.trace);
+        if !exchanges.contains(&true) {
+            return 0;
+        }
+        let slices = self.judged().flat_map(|partition| &partition.slices);
+        let exchanged = slices.filter(|slice| {
+            slice.charge.is_communication() && slice.work.is_some_and(|work| exchanges[work as usize])
+        });
+        exchanged.map(|slice| slice.end_ns - slice.start_ns).sum()
     }
 
     /// Host windows of the judged steps.

@@ -1,23 +1,41 @@
 //! All ranks of a set of traces: steps, partitions and totals.
 
 mod evidence;
+mod tables;
+
+pub use tables::JobTables;
 
 use std::collections::BTreeMap;
 
 use goodput_core::program::{NoTerms, StepTerms};
 use goodput_core::{CapacityTime, Pattern};
+use goodput_model::device::Catalogue;
 use rayon::prelude::*;
 
+use crate::class::refine;
+use crate::contention::Contention;
 use crate::partition::{Charge, Partition, Partitioner, Splits};
 use crate::peers::{self, PeerAnalysis, PeerOptions};
+use crate::roofline::{Roofline, RooflineOptions};
 use crate::steps::{Step, Steps};
 use crate::trace::RankTrace;
 
 /// How traces are analysed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AnalysisOptions {
+#[derive(Debug, Clone, Copy)]
+pub struct AnalysisOptions<'a> {
     /// How the ranks are compared.
     pub peers: PeerOptions,
+    /// Devices with their ceilings.
+    pub catalogue: &'a Catalogue,
+    /// The device of all ranks, over what the traces say.
+    pub device: Option<&'a str>,
+}
+
+impl<'a> AnalysisOptions<'a> {
+    /// Clocks corrected, devices as the traces name them.
+    pub fn new(catalogue: &'a Catalogue) -> Self {
+        Self { peers: PeerOptions::default(), catalogue, device: None }
+    }
 }
 
 /// All ranks, analysed.
@@ -40,6 +58,10 @@ pub struct RankAnalysis {
     pub whole: Option<Partition>,
     /// Each step's windows, in the order of the steps.
     pub windows: Vec<StepWindows>,
+    /// Kernels on the roofline, as far as shapes give their FLOPs and bytes. Over the whole trace.
+    pub roofline: Roofline,
+    /// Kernels beside communication against their undisturbed runs. Over the whole trace.
+    pub contention: Contention,
 }
 
 /// The windows of one step.
@@ -54,7 +76,8 @@ pub struct StepWindows {
 }
 
 /// Analyses the ranks of a job.
-pub fn analyse(traces: Vec<RankTrace>, options: AnalysisOptions) -> Analysis {
+pub fn analyse(mut traces: Vec<RankTrace>, options: AnalysisOptions<'_>) -> Analysis {
+    traces.par_iter_mut().for_each(refine);
     let peers = (traces.len() > 1).then(|| peers::analyse(&traces, options.peers));
     let alone = Splits::default();
     let ranks = traces
@@ -62,13 +85,13 @@ pub fn analyse(traces: Vec<RankTrace>, options: AnalysisOptions) -> Analysis {
         .enumerate()
         .map(|(index, trace)| {
             let splits = peers.as_ref().map_or(&alone, |peers| &peers.splits[index]);
-            rank(trace, splits)
+            rank(trace, splits, options)
         })
         .collect();
     Analysis { ranks, peers }
 }
 
-fn rank(trace: RankTrace, splits: &Splits) -> RankAnalysis {
+fn rank(trace: RankTrace, splits: &Splits, options: AnalysisOptions<'_>) -> RankAnalysis {
     let steps = Steps::of(&trace);
     let partitioner = Partitioner::new(&trace, splits);
     let partition = |window| partitioner.partition(window, |_, _| true);
@@ -85,7 +108,15 @@ fn rank(trace: RankTrace, splits: &Splits) -> RankAnalysis {
         })
         .collect();
     drop(partitioner);
-    RankAnalysis { whole, windows, steps, trace }
+    let roofline = RooflineOptions { catalogue: options.catalogue, device: options.device, counters: None };
+    RankAnalysis {
+        roofline: Roofline::of(&trace, &roofline),
+        contention: Contention::of(&trace),
+        whole,
+        windows,
+        steps,
+        trace,
+    }
 }
 
 /// Warm-up and incomplete steps do not speak for the job; where there are no others, they are all there is.

@@ -6,7 +6,9 @@ mod symptom;
 mod term;
 mod triage;
 
-pub use rules::{Culprit, Evidence, Finding, NOTICEABLE, RooflineTime, findings, lost_by_term};
+pub use rules::{
+    ContentionTime, Culprit, Evidence, Finding, NOTICEABLE, RooflineTime, findings, lost_by_term,
+};
 pub use symptom::Symptom;
 pub use term::Term;
 pub use triage::{Answer, Level, Question, Triage, triage};
@@ -71,7 +73,8 @@ mod tests {
     fn a_busy_device_needs_the_roofline() {
         let mut busy = evidence(&[(Charge::Compute(Class::Gemm), 95), (Charge::LaunchLatency, 5)]);
         assert_eq!(triage(&busy).unwrap().term, None);
-        busy.roofline = Some(RooflineTime { bandwidth_ns: 80, compute_ns: 10, below_both_ns: 5 });
+        busy.roofline =
+            Some(RooflineTime { bandwidth_ns: 80, compute_ns: 10, below_both_ns: 5, computing_ns: 95 });
         let triage = triage(&busy).unwrap();
         assert_eq!((triage.level, triage.term), (Level::Counters, Some(Term::DataMovement)));
     }

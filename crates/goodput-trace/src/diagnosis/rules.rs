@@ -39,12 +39,25 @@ pub struct Evidence {
     pub driver_allocations: u64,
     /// Peak and median of allocated bytes inside the steps.
     pub allocated_bytes: Option<(u64, u64)>,
-    /// Compute time of kernels beside communication beyond their own undisturbed runs, and communication hidden.
-    pub contention: Option<(i64, i64)>,
+    /// What overlap costs and hides.
+    pub contention: Option<ContentionTime>,
     /// Compute time by regime of the roofline, as far as kernels could be placed on it.
     pub roofline: Option<RooflineTime>,
     /// Time of kernels that recompute activations.
     pub recomputed_ns: i64,
+    /// Exposed communication that exchanges the embeddings of a recommendation model.
+    pub embedding_exchanges_ns: i64,
+}
+
+/// What overlap costs and hides, over whole traces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContentionTime {
+    /// Time of kernels beside communication beyond their own undisturbed runs.
+    pub extra_ns: i64,
+    /// Communication beside computation.
+    pub hidden_ns: i64,
+    /// The traces' device-time.
+    pub whole_ns: i64,
 }
 
 /// The rank that starts collectives last.
@@ -73,6 +86,23 @@ pub struct RooflineTime {
     pub compute_ns: i64,
     /// Far below both.
     pub below_both_ns: i64,
+    /// All kernels that compute, those that could not be placed among them.
+    pub computing_ns: i64,
+}
+
+impl RooflineTime {
+    /// Time of the kernels that could be placed.
+    pub fn placed_ns(&self) -> i64 {
+        self.bandwidth_ns + self.compute_ns + self.below_both_ns
+    }
+
+    fn share(&self, ns: i64) -> String {
+        format!(
+            "{} of the compute time that could be placed on the roofline ({} of all)",
+            percent(ratio(ns, self.placed_ns())),
+            percent(ratio(self.placed_ns(), self.computing_ns))
+        )
+    }
 }
 
 /// A trace pattern that was found, and what speaks for it.
@@ -164,12 +194,12 @@ fn find(symptom: Symptom, e: &Evidence) -> Option<Finding> {
             (ns, evidence)
         }
         Symptom::BandwidthBound => {
-            let ns = e.roofline?.bandwidth_ns;
-            (ns, vec![of_compute(ns)])
+            let time = e.roofline?;
+            (time.bandwidth_ns, vec![time.share(time.bandwidth_ns)])
         }
         Symptom::BelowBothCeilings => {
-            let ns = e.roofline?.below_both_ns;
-            (ns, vec![of_compute(ns)])
+            let time = e.roofline?;
+            (time.below_both_ns, vec![time.share(time.below_both_ns)])
         }
         Symptom::MemorySpikes => {
             let (peak, median) = e.allocated_bytes?;
@@ -190,11 +220,26 @@ fn find(symptom: Symptom, e: &Evidence) -> Option<Finding> {
         Symptom::InputWaits => (host(HostCause::DataLoader), Vec::new()),
         Symptom::ExposedCopies => (e.sum(|charge| matches!(charge, Charge::Copy | Charge::Fill)), Vec::new()),
         Symptom::OverlapContention => {
-            let (extra, hidden) = e.contention?;
-            let net = hidden - extra;
-            (extra, vec![format!("overlap hides {}, net gain {}", microseconds(hidden), microseconds(net))])
+            let ContentionTime { extra_ns, hidden_ns, whole_ns } = e.contention?;
+            let evidence = vec![
+                format!("{} of the traces' device-time", percent(ratio(extra_ns, whole_ns))),
+                format!(
+                    "overlap hides {} and costs {}: net gain {}",
+                    microseconds(hidden_ns),
+                    microseconds(extra_ns),
+                    microseconds(hidden_ns - extra_ns)
+                ),
+            ];
+            let share = ratio(extra_ns, whole_ns);
+            return (share >= NOTICEABLE).then_some(Finding {
+                symptom,
+                amount_ns: extra_ns,
+                share,
+                evidence,
+            });
         }
         Symptom::RecomputedForward => (e.recomputed_ns, vec![of_compute(e.recomputed_ns)]),
+        Symptom::EmbeddingExchanges => (e.embedding_exchanges_ns, Vec::new()),
         Symptom::GarbageCollection => (host(HostCause::GarbageCollection), Vec::new()),
         Symptom::ProfilerOverhead => (host(HostCause::ProfilerOverhead), Vec::new()),
     };

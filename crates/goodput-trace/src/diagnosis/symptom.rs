@@ -53,6 +53,9 @@ symptoms! {
     /// Exposed communication whose peers are not known.
     ExposedNotSplit => "exposed_not_split", "collective bars while nothing computes, peers unknown", "transfer or waiting: one rank's trace cannot tell",
         ExposedCommunication, CommunicationOrSynchronisation, "trace the other members of the group in the same steps", "volume of the traces";
+    /// Embeddings of a recommendation model, exchanged with nothing beside it.
+    EmbeddingExchanges => "embedding_exchanges", "exchanges of embeddings while nothing computes", "tables are spread over ranks, and look-ups wait for their rows",
+        ExposedCommunication, Communication, "overlap with the dense part, shard tables evenly, keep hot rows local, smaller types on the wire", "memory of replicated rows; accuracy";
     /// Everyone waits for one.
     BarrierWaits => "barrier_waits", "all ranks but one wait at a collective", "uneven work, or a rank that degrades",
         Straggler, Synchronisation, "even partitioning; expert capacity limits; replace the node", "the restart (a runtime cost) against the step time won";

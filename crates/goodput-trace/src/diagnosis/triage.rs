@@ -177,7 +177,7 @@ impl Flow {
             (Term::Arithmetic, time.compute_ns, "near the compute ceiling"),
             (Term::Arithmetic, time.below_both_ns, "far below both ceilings"),
         ];
-        let placed: i64 = sides.iter().map(|(_, ns, _)| ns).sum();
+        let placed = time.placed_ns();
         let (term, ns, place) = sides.into_iter().max_by_key(|(_, ns, _)| *ns).unwrap_or(sides[0]);
         let figure = format!("{} of the placed compute time is {place}", percent(ratio(ns, placed)));
         self.answers.push(Answer { question: Question::Roofline, yes: placed > 0, figure });

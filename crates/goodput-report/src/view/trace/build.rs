@@ -6,13 +6,14 @@ use goodput_trace::partition::{Charge, Partition};
 use goodput_trace::peers::PeerAnalysis;
 use goodput_trace::reading::{FileReading, Finding as ReadFinding};
 use goodput_trace::steps::Step;
+use goodput_trace::tables::Row;
 use goodput_trace::trace::{RankEvidence, RankTrace};
 use goodput_trace::untraced::Untraced;
 
 use super::{
-    AmountsView, BandwidthView, BlameView, ChargeView, FindingRowView, NotSplitView, PeerRankView, PeersView,
-    QuestionView, TermView, TraceFileView, TraceFindingView, TraceRankView, TraceScopeView, TraceStepView,
-    TraceView, TriageView, UntracedView,
+    AmountsView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView, NotSplitView,
+    PeerRankView, PeersView, QuestionView, TermView, TraceFileView, TraceFindingView, TraceRankView,
+    TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
 };
 use crate::view::ViewSettings;
 
@@ -31,6 +32,7 @@ impl TraceView {
     ) -> Self {
         let evidence = analysis.evidence();
         let whole_ns = evidence.window_ns;
+        let tables = analysis.tables();
         let terms = lost_by_term(&evidence).into_iter().map(|(term, owner, ns)| TermView {
             term: term.key(),
             label: term.label(),
@@ -50,15 +52,37 @@ impl TraceView {
             triage: triage(&evidence).map(TriageView::from),
             findings: findings(&evidence).into_iter().map(FindingRowView::from).collect(),
             ranks: analysis.ranks.iter().map(rank).collect(),
-            classes: Vec::new(),
-            kernels: Vec::new(),
-            operators: Vec::new(),
+            classes: rows(tables.classes, top, |class| (class.label().to_owned(), None)),
+            kernels: rows(tables.kernels, top, |(name, class)| (name, Some(class.key()))),
+            operators: rows(tables.operators, top, |name| (name, None)),
+            collectives: rows(tables.collectives, top, |kind| (kind.label().to_owned(), None)),
             peers: analysis.peers.as_ref().map(|peers| peers_view(peers, analysis)),
             untraced: untraced.map(UntracedView::from),
             files: files.iter().map(TraceFileView::from).collect(),
             warnings,
         }
     }
+}
+
+fn rows<K>(
+    rows: Vec<Row<K>>,
+    top: usize,
+    name: impl Fn(K) -> (String, Option<&'static str>),
+) -> Vec<KernelRowView> {
+    let row = |row: Row<K>| {
+        let (name, class) = name(row.key);
+        KernelRowView {
+            name,
+            class,
+            count: row.count as u64,
+            total_ns: row.total_ns,
+            charged_ns: row.charged_ns,
+            median_ns: row.median_ns,
+            p99_ns: row.p99_ns,
+            max_ns: row.max_ns,
+        }
+    };
+    rows.into_iter().take(top).map(row).collect()
 }
 
 fn share(part_ns: i64, whole_ns: i64) -> f64 {
@@ -172,6 +196,7 @@ fn rank(rank: &RankAnalysis) -> TraceRankView {
     TraceRankView {
         rank: trace.identity.rank,
         rank_evidence: match trace.identity.evidence {
+            RankEvidence::Stated => "stated",
             RankEvidence::Metadata => "metadata",
             RankEvidence::ProcessGroups => "process_groups",
             RankEvidence::FileName => "file_name",

@@ -40,6 +40,8 @@ pub struct TraceView {
     pub kernels: Vec<KernelRowView>,
     /// Kernels by the operator that launched them, the most time first.
     pub operators: Vec<KernelRowView>,
+    /// Communication by kind of exchange, the most time first.
+    pub collectives: Vec<KernelRowView>,
     /// The ranks together; `None` for one rank.
     pub peers: Option<PeersView>,
     /// Traced steps beside the untraced ones of the job's timeline, when one was given.
