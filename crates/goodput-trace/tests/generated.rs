@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use goodput_simulate::step_trace::{
-    self, Charge as TrueCharge, HostCause as TrueCause, Network, RankTruth, Scenario, SendMode, Truth,
-    WindowTruth,
+    self, Capture, Charge as TrueCharge, HostCause as TrueCause, Layout, Network, RankTruth, Scenario,
+    SendMode, Stall, Straggler, Truth, WindowTruth,
 };
 use goodput_trace::class::Class;
 use goodput_trace::partition::{Charge, HostCause, Splits, partition};
@@ -13,6 +13,7 @@ use goodput_trace::peers::{self, PeerOptions};
 use goodput_trace::read::{ReadOptions, TraceSet, read_traces};
 use goodput_trace::steps::{Evidence, Steps};
 use goodput_trace::trace::CollectiveKind;
+use proptest::prelude::*;
 use rstest::rstest;
 
 /// The traces of a scenario as they are read, and their truth.
@@ -167,5 +168,48 @@ fn split_as_the_books_say(scenario: &Scenario) {
                 assert_eq!(found.amounts, truth.collect(), "{context}, step {}", books.number);
             }
         }
+    }
+}
+
+/// Jobs of up to 24 ranks, of any shape and with any trouble.
+fn any_job() -> impl Strategy<Value = Scenario> {
+    let shape = (1..=2_u32, 1..=2_u32, 1..=2_u32, 1..=3_u32, 1..=3_u32, 1..=2_u32);
+    let pace = (1..=50_000_i64, 0..=20_000_i64, 0..=400_u32, any::<bool>(), any::<bool>());
+    let trouble = (0..4_u32, 0..=600_u32, 0..=5_000_000_i64, 0..=3_u32, any::<[i32; 4]>());
+    (any::<u64>(), shape, pace, trouble).prop_map(|(seed, shape, pace, trouble)| {
+        let (tensor, expert, data, pipeline, micro_batches, layers_per_stage) = shape;
+        let (dispatch_ns, launch_latency_ns, contention_permille, reads_loss, is_buffered) = pace;
+        let (rank, slower_permille, longer_ns, cut, offsets) = trouble;
+        let mut scenario = Scenario::named("data_parallel").expect("a scenario");
+        scenario.seed = seed;
+        scenario.layout = Layout { tensor, expert, data, pipeline, devices_per_node: 4 };
+        (scenario.micro_batches, scenario.layers_per_stage) = (micro_batches, layers_per_stage);
+        scenario.contention_permille = contention_permille;
+        (scenario.host.dispatch_ns, scenario.host.launch_latency_ns) = (dispatch_ns, launch_latency_ns);
+        scenario.host.reads_loss = reads_loss;
+        scenario.host.allocations = cut;
+        if is_buffered {
+            scenario.network.send = SendMode::Buffered;
+        }
+        scenario.stragglers = vec![Straggler { rank, from_step: 0, to_step: 2, slower_permille }];
+        scenario.stalls = vec![Stall { rank: rank / 2, step: 1, longer_ns }];
+        // Sends alone only bound the clocks of stages.
+        if pipeline == 1 {
+            scenario.clock_offsets_ns = offsets.map(i64::from).to_vec();
+        }
+        if cut > 1 {
+            let from_ns = i64::from(cut) * 1_700_000;
+            scenario.captures = vec![Capture { rank: 0, from_ns, to_ns: from_ns + 60_000_000 }];
+        }
+        scenario
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_job_is_split_as_the_books_say(scenario in any_job()) {
+        split_as_the_books_say(&scenario);
     }
 }
