@@ -301,6 +301,29 @@ pub struct TraceArgs {
     /// Rows of kernels and of operators.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
+    /// Mesh and sharding of the job: audits which collectives a step contains (examples/mesh.yaml).
+    #[arg(long, value_name = "MESH.yaml")]
+    pub mesh: Option<PathBuf>,
+    /// Also say which ranks and windows to trace next, within so many ranks (16) or bytes (100GB).
+    #[arg(long, visible_alias = "sample", value_name = "BUDGET", help_heading = "What to trace next")]
+    pub plan: Option<String>,
+    /// Degrees of the job, as tp=8,pp=4,dp=16,ep=1; without it the mesh of --mesh.
+    #[arg(long, value_name = "DEGREES", requires = "plan", help_heading = "What to trace next")]
+    pub layout: Option<String>,
+    /// Devices of a node.
+    #[arg(long, value_name = "N", default_value_t = 8, help_heading = "What to trace next",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub devices_per_node: u32,
+    /// Length of a window in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = positive, help_heading = "What to trace next")]
+    pub window: f64,
+    /// Windows to trace.
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "What to trace next",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub windows: u32,
+    /// Bytes that one device writes in a second of tracing (100MB), over what the traces given show.
+    #[arg(long, value_name = "BYTES", requires = "plan", help_heading = "What to trace next")]
+    pub trace_rate: Option<String>,
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -1,6 +1,6 @@
 //! `goodput trace`
 
-use goodput_verbs::TraceRequest;
+use goodput_verbs::{SamplingRequest, TraceRequest};
 
 use crate::args::TraceArgs;
 use crate::error::CliError;
@@ -15,6 +15,15 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
         raw_clocks: args.raw_clocks,
         device: args.device.clone(),
         device_file: args.device_file.clone(),
+        mesh: args.mesh.clone(),
+        sampling: args.plan.as_ref().map(|budget| SamplingRequest {
+            budget: budget.clone(),
+            layout: args.layout.clone(),
+            devices_per_node: args.devices_per_node,
+            window_s: args.window,
+            windows: args.windows,
+            trace_rate: args.trace_rate.clone(),
+        }),
         timeline: args.timeline.clone(),
         top: args.top,
         report: output::report(&args.output),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use goodput_core::program::ProgramAccount;
 use goodput_core::records::{FleetRecords, SourceRef, Timeline};
-use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeError, RuntimeOptions};
+use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeError, RuntimeOptions};
 use goodput_core::scheduling;
 use goodput_core::{Interval, Ledger, Levels, Timestamp, Warning, program};
 use goodput_records::scheduler::slurm::SlurmOptions;
@@ -105,15 +105,17 @@ fn divided_by_terms(
     }
 }
 
-/// The runtime account of a job from its logs alone.
+/// A job from its logs alone, and its runtime account.
 pub(crate) fn runtime_account(
     args: &TimelineRequest,
     inputs: &mut Inputs,
-) -> Result<runtime::RuntimeAccount, VerbError> {
+) -> Result<(Timeline, RuntimeAccount), VerbError> {
     let zone = time_argument::zone(&args.window)?;
     let timeline = one_job(args, inputs, zone.as_ref())?;
     let allocation = allocation(args, &timeline, inputs, zone.as_ref(), None)?;
-    runtime::account(&timeline, &allocation, &RuntimeOptions::default()).map_err(|e| refused(&e))
+    let account =
+        runtime::account(&timeline, &allocation, &RuntimeOptions::default()).map_err(|e| refused(&e))?;
+    Ok((timeline, account))
 }
 
 fn refused(error: &RuntimeError) -> VerbError {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use goodput_report::TraceView;
+use goodput_report::{TraceBeside, TraceView};
 use goodput_trace::analysis::{Analysis, AnalysisOptions, analyse};
 use goodput_trace::peers::{ClockCorrection, PeerOptions};
 use goodput_trace::read::{ReadOptions, TraceSet, read_traces};
@@ -12,6 +12,7 @@ use goodput_trace::untraced;
 use crate::error::{Place, VerbError};
 use crate::inputs::Inputs;
 use crate::request::{ReportRequest, TimelineRequest};
+use crate::trace_plan::{self, Known, SamplingRequest};
 use crate::{Answer, device, timeline};
 
 /// `goodput trace`: traces, and how to analyse them.
@@ -27,6 +28,10 @@ pub struct TraceRequest {
     pub device: Option<String>,
     /// More devices than the catalogue's own.
     pub device_file: Option<PathBuf>,
+    /// Mesh and sharding, for the collective audit.
+    pub mesh: Option<PathBuf>,
+    /// What to trace next.
+    pub sampling: Option<SamplingRequest>,
     /// The job's own timeline, for the length of untraced steps.
     pub timeline: Vec<PathBuf>,
     /// Rows of kernels and operators.
@@ -41,23 +46,33 @@ pub type Progress<'a> = Option<&'a (dyn Fn(u64) + Sync)>;
 /// Reads the traces and says where the device-time of their steps went.
 ///
 /// # Errors
-/// [`VerbError`] when a trace cannot be read, or ranks cannot be told apart.
+/// [`VerbError`] when a trace cannot be read, ranks cannot be told apart, or the request contradicts itself.
 pub fn trace(
     request: &TraceRequest,
     inputs: &mut Inputs,
     progress: Progress<'_>,
 ) -> Result<Answer<TraceView>, VerbError> {
+    let mesh = request.mesh.as_deref().map(trace_plan::mesh).transpose()?;
     let (analysis, set) = analysed(request, progress)?;
-    let untraced = if request.timeline.is_empty() {
+    let job = if request.timeline.is_empty() {
         None
     } else {
         let job = TimelineRequest { files: request.timeline.clone(), ..TimelineRequest::default() };
-        untraced::compare(&analysis, &timeline::runtime_account(&job, inputs)?)
+        Some(timeline::runtime_account(&job, inputs)?)
     };
-    let warnings = warnings(&analysis, &set);
-    let falls_short = set.files.iter().any(FileReading::is_degraded) || !warnings.is_empty();
-    let view =
-        TraceView::new(&analysis, &set.files, warnings, request.top, untraced, &request.report.settings()?);
+    let known = Known {
+        mesh: mesh.as_ref().map(|plan| &plan.mesh),
+        analysis: Some((&analysis, &set.files)),
+        timeline: job.as_ref().map(|(timeline, account)| (timeline, account)),
+    };
+    let beside = TraceBeside {
+        untraced: job.as_ref().and_then(|(_, account)| untraced::compare(&analysis, account)),
+        audit: mesh.as_ref().map(|plan| trace_plan::audit(plan, &analysis)).transpose()?,
+        sampling: request.sampling.as_ref().map(|ask| trace_plan::sampling(ask, &known)).transpose()?,
+        warnings: warnings(&analysis, &set),
+    };
+    let falls_short = set.files.iter().any(FileReading::is_degraded) || !beside.warnings.is_empty();
+    let view = TraceView::new(&analysis, &set.files, beside, request.top, &request.report.settings()?);
     Ok(Answer { view, falls_short })
 }
 

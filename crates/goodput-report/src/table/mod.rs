@@ -7,6 +7,7 @@ mod jobs;
 mod losses;
 mod read;
 mod trace;
+mod trace_plan;
 
 pub(crate) use chain::{chain, job_chain};
 pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
@@ -17,6 +18,7 @@ pub(crate) use read::{files, findings};
 pub(crate) use trace::{
     bandwidth, charges, kernel_rows, peers, trace_files, trace_findings, trace_ranks, trace_steps, triage,
 };
+pub(crate) use trace_plan::{audit, sampled_ranks, sampled_windows};
 
 use goodput_core::Pattern;
 

@@ -50,6 +50,21 @@ pub(super) fn render(view: &TraceView, style: TerminalStyle) -> String {
             page.table(&table::bandwidth(peers, Detail::Brief));
         }
     }
+    if let Some(audit) = &view.audit {
+        page.heading("Collectives against the mesh and the sharding");
+        for line in words::audit(audit) {
+            page.line(&line);
+        }
+        page.table(&table::audit(audit, Detail::Brief));
+    }
+    if let Some(sampling) = &view.sampling {
+        page.heading("What to trace next");
+        for line in words::sampling(sampling) {
+            page.line(&line);
+        }
+        page.table(&table::sampled_ranks(sampling, Detail::Brief));
+        page.table(&table::sampled_windows(sampling));
+    }
     page.heading("Steps");
     page.table(&table::trace_steps(&view.ranks, Detail::Brief));
     page.heading("Kernels by class");

@@ -46,8 +46,10 @@ pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
 pub use trace::{
-    AmountsView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView, NotSplitView,
-    PeerRankView, PeersView, QuestionView, TermView, TraceFileView, TraceFindingView, TraceRankView,
-    TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
+    AmountsView, AuditExtraView, AuditLineView, AuditView, BandwidthView, BlameView, ChargeView,
+    FindingRowView, KernelRowView, MisplacedAxisView, NotSplitView, PeerRankView, PeersView, QuestionView,
+    SampledRankView, SampledWindowView, SamplingView, StratumView, TermView, TraceBeside, TraceFileView,
+    TraceFindingView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView, TriggerView,
+    UntracedView,
 };
 pub use value::{CostView, LeverView};

@@ -2,7 +2,7 @@
 
 mod trace;
 
-pub(crate) use trace::{peers, trace_findings, trace_scope, trace_title, triage, untraced};
+pub(crate) use trace::{audit, peers, sampling, trace_findings, trace_scope, trace_title, triage, untraced};
 
 use goodput_core::{Boundary, CapacityTime, Owner, Timestamp};
 

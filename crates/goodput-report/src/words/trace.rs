@@ -1,8 +1,10 @@
 //! Sentences about step traces.
 
 use crate::name::short_path;
-use crate::number::{count, counted, duration, percent};
-use crate::view::{PeersView, TraceFileView, TraceView, TriageView, UntracedView};
+use crate::number::{count, counted, duration, percent, si};
+use crate::view::{
+    AuditView, Exact, PeersView, SamplingView, TraceFileView, TraceView, TriageView, UntracedView,
+};
 
 /// The title that the user gave, or the verb's own.
 pub(crate) fn trace_title(view: &TraceView) -> String {
@@ -57,6 +59,48 @@ pub(crate) fn untraced(untraced: &UntracedView) -> String {
         duration(untraced.untraced_step_ns),
         untraced.ratio
     )
+}
+
+/// What the audit found, a line each.
+pub(crate) fn audit(audit: &AuditView) -> Vec<String> {
+    let verdict = if audit.clean { "as planned" } else { "not as planned" };
+    let mut lines = vec![format!("rank {}, {}: it communicates {verdict}", audit.rank, audit.step)];
+    lines.extend(audit.misplaced.iter().map(|axis| {
+        format!("axis {} is meant to stay within a node and spans {} nodes", axis.axis, axis.nodes)
+    }));
+    lines
+}
+
+/// How large the plan is and what it can tell, a line each.
+pub(crate) fn sampling(sampling: &SamplingView) -> Vec<String> {
+    let bytes = |bytes: Exact| si(bytes.0 as f64, "B");
+    let mut lines = vec![format!(
+        "{} and {} of {}: {} of traces; on every rank it would be {}",
+        counted(sampling.ranks.len() as u64, "rank"),
+        counted(sampling.windows.len() as u64, "window"),
+        duration(sampling.window_ns),
+        bytes(sampling.bytes),
+        bytes(sampling.everything_bytes)
+    )];
+    let strata: Vec<_> = sampling
+        .strata
+        .iter()
+        .map(|s| format!("{} of {} places on {}", s.traced, s.places, s.name))
+        .collect();
+    lines.push(format!("covers {}", strata.join(", ")));
+    lines.push(match sampling.split_axes.as_slice() {
+        [] => "no whole group is traced: waiting cannot be told from transfer".to_owned(),
+        axes => format!("waiting can be told from transfer along {}", axes.join(", ")),
+    });
+    lines.extend(sampling.trigger.map(|trigger| {
+        format!(
+            "trigger: dump a trace on the lagging rank and a healthy peer when a step takes longer than {} (median {}, median deviation {})",
+            duration(trigger.slow_above_ns),
+            duration(trigger.median_ns),
+            duration(trigger.deviation_ns)
+        )
+    }));
+    lines
 }
 
 /// How the ranks were compared, a line each.

@@ -65,9 +65,7 @@ impl Plan {
     pub fn expected(&self, architecture: &Architecture, rank: u32) -> Result<Vec<Expected>, PlanError> {
         self.check()?;
         let decoder = Decoder::of(architecture)?;
-        let pipeline = self.sharding.pipeline.as_ref().map(|pipeline| pipeline.axis.as_str());
-        let stages = pipeline.map_or(1, |axis| self.mesh.size(&[axis]));
-        let stage = pipeline.map_or(0, |axis| self.mesh.place(axis, rank));
+        let (stage, stages) = self.stage(rank);
         let layers = decoder.layers_of(self, stage, stages)?;
         let mut rules =
             Rules { plan: self, decoder: &decoder, layers, rank, stage, stages, found: Vec::new() };
@@ -77,6 +75,24 @@ impl Plan {
         rules.context();
         rules.data();
         Ok(rules.found)
+    }
+}
+
+impl Plan {
+    /// Layers that a rank holds.
+    ///
+    /// # Errors
+    /// [`PlanError`] as for [`Plan::expected`].
+    pub fn layers(&self, architecture: &Architecture, rank: u32) -> Result<usize, PlanError> {
+        let (stage, stages) = self.stage(rank);
+        Ok(Decoder::of(architecture)?.layers_of(self, stage, stages)?.len())
+    }
+
+    /// The stage of a rank, and how many there are.
+    fn stage(&self, rank: u32) -> (u32, u32) {
+        self.sharding.pipeline.as_ref().map_or((0, 1), |pipeline| {
+            (self.mesh.place(&pipeline.axis, rank), self.mesh.size(&[&pipeline.axis]))
+        })
     }
 }
 

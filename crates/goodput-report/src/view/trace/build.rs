@@ -11,11 +11,24 @@ use goodput_trace::trace::{RankEvidence, RankTrace};
 use goodput_trace::untraced::Untraced;
 
 use super::{
-    AmountsView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView, NotSplitView,
-    PeerRankView, PeersView, QuestionView, TermView, TraceFileView, TraceFindingView, TraceRankView,
-    TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
+    AmountsView, AuditView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView,
+    NotSplitView, PeerRankView, PeersView, QuestionView, SamplingView, TermView, TraceFileView,
+    TraceFindingView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
 };
 use crate::view::ViewSettings;
+
+/// What stands beside an analysis in its view.
+#[derive(Debug, Default)]
+pub struct TraceBeside {
+    /// Traced steps against untraced ones.
+    pub untraced: Option<Untraced>,
+    /// The collective audit.
+    pub audit: Option<AuditView>,
+    /// What to trace next.
+    pub sampling: Option<SamplingView>,
+    /// What a person should know before trusting a figure.
+    pub warnings: Vec<String>,
+}
 
 impl TraceView {
     /// The word under `schema` in JSON.
@@ -25,9 +38,8 @@ impl TraceView {
     pub fn new(
         analysis: &Analysis,
         files: &[FileReading],
-        warnings: Vec<String>,
+        beside: TraceBeside,
         top: usize,
-        untraced: Option<Untraced>,
         settings: &ViewSettings,
     ) -> Self {
         let evidence = analysis.evidence();
@@ -57,9 +69,11 @@ impl TraceView {
             operators: rows(tables.operators, top, |name| (name, None)),
             collectives: rows(tables.collectives, top, |kind| (kind.label().to_owned(), None)),
             peers: analysis.peers.as_ref().map(|peers| peers_view(peers, analysis)),
-            untraced: untraced.map(UntracedView::from),
+            untraced: beside.untraced.map(UntracedView::from),
+            audit: beside.audit,
+            sampling: beside.sampling,
             files: files.iter().map(TraceFileView::from).collect(),
-            warnings,
+            warnings: beside.warnings,
         }
     }
 }

@@ -1,6 +1,12 @@
 //! The view of `goodput trace`: every nanosecond of the traced steps over all ranks, and what to shorten first.
 
+mod audit;
 mod build;
+mod sampling;
+
+pub use audit::{AuditExtraView, AuditLineView, AuditView, MisplacedAxisView};
+pub use build::TraceBeside;
+pub use sampling::{SampledRankView, SampledWindowView, SamplingView, StratumView, TriggerView};
 
 use std::collections::BTreeMap;
 
@@ -46,6 +52,10 @@ pub struct TraceView {
     pub peers: Option<PeersView>,
     /// Traced steps beside the untraced ones of the job's timeline, when one was given.
     pub untraced: Option<UntracedView>,
+    /// What the step communicates against what its mesh and sharding ask for, when a mesh was given.
+    pub audit: Option<AuditView>,
+    /// What to trace next, when asked for.
+    pub sampling: Option<SamplingView>,
     /// What became of every event.
     pub files: Vec<TraceFileView>,
     /// What a person should know before trusting a figure.
