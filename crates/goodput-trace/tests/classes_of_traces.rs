@@ -33,6 +33,7 @@ fn little_time_of_real_traces_stays_without_a_class() {
         "kineto/mi300_vllm_hipgraph_421kernels_per_launch.json.gz",
         "kineto/mi250_minitoy_stream0.json.gz",
         "nsys/mfu_2gpu_before.sqlite",
+        "other/rocprofv3_908_results.json.gz",
     ] {
         for trace in traces(name) {
             let (other, all) = (time_ns(&trace, |class| class == Class::Other), time_ns(&trace, |_| true));

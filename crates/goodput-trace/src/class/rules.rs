@@ -66,6 +66,10 @@ fn wrapped(words: &Words) -> Option<Class> {
         let copies = contains_any(&words.arguments, &["_copy_functor_", "_copy_op_", "_functor_copy_"]);
         return Some(if copies { CopyLayout } else { Optimizer });
     }
+    // TensorFlow's pointwise work and reductions are expressions of Eigen.
+    if head(&["_eigen_meta_kernel_", "_reduction_init_kernel_", "_full_reduction_kernel_"]) {
+        return Some(first_match(EXPRESSIONS, words).unwrap_or(Elementwise));
+    }
     if head(&["_cub_", "_rocprim_", "_hipcub_", "_thrust_"]) {
         return Some(first_match(PRIMITIVES, words).unwrap_or(Elementwise));
     }
@@ -119,6 +123,13 @@ const PRIMITIVES: &[Rule] = &[
     (CopyLayout, Whole, &["_batched_copy_", "_batch_memcpy_", "_copy_if_"]),
 ];
 
+/// Expressions of Eigen; any other is pointwise.
+#[rustfmt::skip]
+const EXPRESSIONS: &[Rule] = &[
+    (Reduce, Whole, &["_reducer_", "_reduction_"]),
+    (CopyLayout, Arguments, &["_tensor_shuffling_", "_tensor_concatenation_", "_tensor_padding_", "_tensor_slicing_"]),
+];
+
 /// All other kernels.
 #[rustfmt::skip]
 const OPERATIONS: &[Rule] = &[
@@ -145,6 +156,8 @@ const OPERATIONS: &[Rule] = &[
         "set_kv_buffer", "append_paged_kv", "copy_blocks", "swap_blocks", "kv_indices", "gather_cache",
         "gather_and_maybe_dequant", "kv_cache_copy", "write_kv", "copy_kv", "transfer_kv",
     ]),
+    // A rotation on the way into the cache or into attention.
+    (Rope, Head, &["_qk_rope_", "rope_cat_and_cache", "_rope_quantize", "_rope_and_cache"]),
     // State-space scans are none of sort and scan.
     (Other, Head, &[
         "_selective_scan", "_chunk_scan_", "_chunk_state_", "_state_passing_", "_ssd_", "_selective_state_",
@@ -173,7 +186,7 @@ const OPERATIONS: &[Rule] = &[
     ]),
     (Convolution, Whole, &["_cudnn_train_reduction_", "_cudnn_infer_reduction_", "_cudnn_reduction_"]),
     (MixtureOfExperts, Whole, &[
-        "_moe_", "_moe2", "_fused_moe", "matmul_ogs", "topk_gating", "top_k_gating", "_routing_", "_expert",
+        "_moe_", "_moe2", "_fused_moe", "_fmoe_", "matmul_ogs", "topk_gating", "top_k_gating", "_routing_", "_expert",
         "row_id_map", "_unpermute_", "sort_chunks_by", "_ep_scatter_", "_ep_gather_", "topk_softmax",
         "grouped_topk", "biased_grouped",
     ]),
@@ -204,7 +217,7 @@ const OPERATIONS: &[Rule] = &[
     ]),
     (SoftmaxLoss, Head, &[
         "softmax", "soft_max", "cross_entropy", "nll_loss", "criterion", "_loss_", "logsumexp",
-        "log_sum_exp", "_kl_div_", "_jsd_", "_mse_", "_ctc_", "_bce_", "_dpo_", "_grpo_",
+        "log_sum_exp", "_fused_classifier_", "_kl_div_", "_jsd_", "_mse_", "_ctc_", "_bce_", "_dpo_", "_grpo_",
     ]),
     (Optimizer, Head, &[
         "_adam", "_lamb_", "_sgd_", "_adagrad_", "_adafactor_", "_lion_", "_muon_", "_rmsprop_",
@@ -230,7 +243,8 @@ const OPERATIONS: &[Rule] = &[
         "_flip_", "_take_", "_pack_", "_unpack_", "_recat_", "interleave", "jagged_to", "to_jagged",
         "to_dense", "_swizzle_", "upsample", "sub_tensor_op_with_cast", "_reverse_", "_reorder",
         "_trans_data", "_narrow_", "_bitcast_", "_reshape_", "_chunk_cat", "dynamic_update_slice",
-        "_compute_cuda_kernel_", "_layout_", "_expand_rows", "_pixel_shuffle_",
+        "_compute_cuda_kernel_", "_layout_", "_expand_rows", "_pixel_shuffle_", "_cpy_", "_get_rows_", "_swap_dimension",
+        "_shuffle_in_tensor",
     ]),
     (Reduce, Head, &[
         "reduce", "reduction", "_sum_", "_mean_", "_argmax_", "_argmin_", "_amin_", "_norm_kernel_",
@@ -245,6 +259,6 @@ const OPERATIONS: &[Rule] = &[
         "addcdiv", "_abs_", "_neg", "_residual_", "op_tensor", "_generic_tensor_", "_cell_", "op_with_scalar", "op1d_tensor",
         "op2d_tensor", "tensor_op", "_unary_", "_binary_", "_loop_", "_mask_", "_broadcast_", "_scale_",
         "_swish_", "_mish_", "_zero", "_sin_", "_cos_", "_max_fusion", "_transform_", "_and_", "_or_",
-        "_not_", "_maximum_", "_minimum_", "_clone_",
+        "_not_", "_maximum_", "_minimum_", "_clone_", "_bcast_",
     ]),
 ];

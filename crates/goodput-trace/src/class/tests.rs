@@ -407,6 +407,23 @@ const NAMES: &[(Class, &str)] = &[
         Elementwise,
         "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::hardtanh_backward_kernel(at::TensorIterator&)>(int)",
     ),
+    // Eigen's expressions, llama.cpp, aiter.
+    (
+        Elementwise,
+        "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<Eigen::TensorAssignOp<Eigen::TensorMap<Eigen::Tensor<float, 1>>>>>(long)",
+    ),
+    (
+        Reduce,
+        "void Eigen::internal::FullReductionKernel<256, 128, Eigen::TensorEvaluator<Eigen::TensorReductionOp<Eigen::internal::SumReducer<float>>>>(long)",
+    ),
+    (Optimizer, "void tensorflow::functor::ApplyAdamKernel<float>(int, float*, float*)"),
+    (Gemm, "void mul_mat_vec_q<(ggml_type)12, 1, true, false>(void const*, void const*)"),
+    (Quantise, "quantize_q8_1(float const*, void*, long, long, long)"),
+    (Rope, "void rope_neox<true, false, float>(float const*, float*, int)"),
+    (Elementwise, "void k_bin_bcast<&op_add, float, float, float>(float const*, float const*, float*)"),
+    (Attention, "void flash_attn_ext_f16<128, 128, 8, 8>(char const*, char const*)"),
+    (MixtureOfExperts, "_ZN5aiter51fmoe_bf16_blockscaleFp8_g1u1_vs_silu_1tg_ps_32x256E"),
+    (Rope, "fused_qk_rope_cat_and_cache_mla_kernel"),
     // Anything else.
     (Other, "void at::native::(anonymous namespace)::avg_pool2d_out_cuda_frame<float, float>(int)"),
     (Other, "void cudnn::pooling_fw_4d_kernel<float, float, cudnn::averpooling_func<float>, 0>(Params)"),
