@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use goodput_trace::class::Class;
 use goodput_trace::partition::{Charge, HostCause, Partition, Partitioner, Splits, partition};
 use goodput_trace::read::{ReadOptions, read_file};
 use goodput_trace::steps::{Evidence, Member, Steps};
@@ -263,4 +264,23 @@ fn a_step_that_does_other_work_is_not_incomplete() {
     assert!(steps.evidence.is_fallback());
     let warm: Vec<_> = steps.steps.iter().filter(|step| step.warm_up).map(|step| step.length_ns()).collect();
     assert_eq!(warm, [4_848_634_000]);
+}
+
+/// Nothing marks the steps of this training run, whose kernels yet repeat: 49 whole steps and one that is cut. Set-up
+/// goes before the first, which warms up.
+#[test]
+fn steps_of_a_trace_of_dispatches_alone() {
+    let Some(trace) = trace("other/rocprofv3_908_results.json.gz") else { return };
+    let steps = Steps::of(&trace);
+    assert_eq!((steps.evidence, steps.steps.len()), (Evidence::KernelPeriod, 50));
+    let optimizers = |step| {
+        let is_update = |&index: &usize| trace.work[index].class == Class::Optimizer;
+        steps.work_of(step).filter(is_update).count()
+    };
+    for (index, step) in steps.steps.iter().enumerate() {
+        assert_eq!(optimizers(index), 11, "step {index}");
+        assert_eq!((step.warm_up, step.incomplete), (index == 0, index == 49), "step {index}");
+    }
+    assert!(steps.steps[1..49].iter().all(|step| step.kernels == 750));
+    assert_covered(&trace, &steps);
 }

@@ -15,7 +15,7 @@ pub enum Evidence {
     IterationRanges,
     /// Iterations of a serving engine (`execute_…`, `step[…]`).
     ServingIterations,
-    /// The sequence of kernel names repeats.
+    /// The sequence of kernel names repeats. In a trace shorter than a step what repeats is a layer.
     KernelPeriod,
     /// Nothing tells: the whole trace is one window.
     WholeTrace,
@@ -45,7 +45,7 @@ impl Evidence {
             Self::DataLoaderStarts => "starts of the data loader",
             Self::IterationRanges => "ranges that name an iteration",
             Self::ServingIterations => "iterations of the serving engine",
-            Self::KernelPeriod => "the period of the kernel sequence",
+            Self::KernelPeriod => "the period of the kernel sequence, a step or (in a short trace) a layer",
             Self::WholeTrace => "none: the whole trace is one window",
         }
     }

@@ -47,7 +47,12 @@ pub(super) fn find(trace: &RankTrace) -> Option<(Period, Vec<Mark>)> {
     let names: Vec<Symbol> = work.iter().map(|work| work.name).collect();
     let runs = runs(&names);
     let period = period(&names, &runs)?;
-    let starts = anchor(&work, &runs, period.kernels);
+    let mut starts = anchor(&work, &runs, period.kernels);
+    // Set-up before the first period may hold the same run of names by chance.
+    let stretches: Vec<&[Symbol]> = starts.windows(2).map(|at| &names[at[0]..at[1]]).collect();
+    let usual = *stretches.get(stretches.len() / 2)?;
+    let set_up = stretches.iter().take_while(|stretch| !alike(stretch, usual)).count();
+    starts.drain(..set_up);
     let end_ns = trace.device_window()?.1;
     let marks = starts
         .iter()
@@ -80,6 +85,20 @@ fn runs(names: &[Symbol]) -> Vec<u64> {
         hasher.finish()
     };
     names.windows(Period::RUN).map(hash).collect()
+}
+
+/// Whether two stretches have more than half of their names in common, in whatever order.
+fn alike(one: &[Symbol], other: &[Symbol]) -> bool {
+    let mut counts: FxHashMap<Symbol, i64> = FxHashMap::default();
+    one.iter().for_each(|&name| *counts.entry(name).or_default() += 1);
+    let mut is_common = |name: &Symbol| match counts.get_mut(name) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            true
+        }
+        _ => false,
+    };
+    other.iter().filter(|name| is_common(name)).count() * 2 > one.len().max(other.len())
 }
 
 fn period(names: &[Symbol], runs: &[u64]) -> Option<Period> {
