@@ -4,7 +4,7 @@
 mod measured;
 
 use goodput_predict::Basis;
-use goodput_predict::kernel::{Accumulator, Format, Gemm, Pass, Power};
+use goodput_predict::kernel::{Accumulator, ExpertGemm, Format, Gemm, Pass, Power};
 use measured::{Errors, Row, csv, errors, parquet, tables};
 
 /// The layer's shape from the product's own, which SimuMax gives.
@@ -100,6 +100,20 @@ fn deep_gemm_without_the_cast() {
         let gemm = Gemm { with_cast: false, ..gemm };
         (h800.gemm(&gemm).unwrap().ns / 1e3, row.number("time_us"))
     };
+    let grouped = |row: &Row| {
+        let each = Gemm::new(row.count("m"), row.count("n"), row.count("k")).format(Format::Fp8Block);
+        let each = Gemm { with_cast: false, ..each };
+        let estimate = h800.expert_gemm(&ExpertGemm { experts: row.count("groups"), each }).unwrap();
+        (estimate.ns / 1e3, row.number("time_us"))
+    };
+    for kind in ["grouped contiguous", "grouped masked"] {
+        let pairs: Vec<_> = rows.iter().filter(|row| row.text("kind") == kind).map(grouped).collect();
+        if !pairs.is_empty() {
+            let errors = errors(&pairs);
+            print(&format!("DeepGEMM H800, {kind}"), &errors);
+            assert!((0.8..1.2).contains(&errors.bias), "{errors:?}");
+        }
+    }
     for (what, sizes) in [("m = 64, 128", 1.0..4096.0), ("m = 4096", 4096.0..5000.0)] {
         let is_asked = |row: &&Row| row.text("kind") == "dense" && sizes.contains(&row.number("m"));
         let pairs: Vec<_> = rows.iter().filter(is_asked).map(time).collect();

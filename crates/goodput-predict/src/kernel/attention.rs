@@ -118,6 +118,17 @@ impl Attention {
         times * 2.0 * self.batch as f64 * tokens * width
     }
 
+    /// What device `rank` computes when `degree` devices gather all keys and values, and each holds an early and a late
+    /// chunk of the queries.
+    #[must_use]
+    pub fn gathered(&self, degree: u64, rank: u64) -> Vec<Self> {
+        let chunk = self.queries / (2 * degree);
+        let first = self.keys - self.queries;
+        let chunks = [rank, 2 * degree - 1 - rank];
+        let seen = |place: u64| if self.mask == Mask::Full { self.keys } else { first + (place + 1) * chunk };
+        chunks.map(|place| Self { queries: chunk, keys: seen(place), ..*self }).to_vec()
+    }
+
     /// What each device computes, one after the other, when `degree` devices pass keys and values round a ring and each
     /// holds two chunks of the sequence, the one as early as the other is late.
     #[must_use]
@@ -406,10 +417,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_keeps_every_pair() {
+    fn context_parallelism_keeps_every_pair() {
         let whole = Attention::causal(1, 8192, 4, 4, 128);
         let pairs: f64 = whole.ring(4).iter().map(Attention::pairs).sum();
         assert_eq!(pairs * 4.0, whole.pairs());
+        for rank in 0..4 {
+            let pairs: f64 = whole.gathered(4, rank).iter().map(Attention::pairs).sum();
+            assert_eq!(pairs * 4.0, whole.pairs());
+        }
         let full = Attention { mask: Mask::Full, ..whole };
         assert_eq!(full.ring(4).iter().map(Attention::pairs).sum::<f64>() * 4.0, full.pairs());
     }

@@ -152,7 +152,7 @@ impl KernelTables {
         };
         if gemm.format.is_quantised() && !gemm.with_cast {
             // At small sizes the cast alone takes a launch that the product's time does not add: never below half.
-            let cast = self.cast_us(rows as f64, inner as f64);
+            let cast = self.cast_to_fp8(rows, inner, false)?.ns / 1e3;
             burst.us = (burst.us - cast).max(burst.us / 2.0);
         }
         let launch = self.memory.launch_us.min(burst.us);

@@ -43,30 +43,34 @@ impl<const D: usize> Grid<D> {
     /// The value at a point, given as log2 of its coordinates. Beyond an axis' end the value at its end.
     pub fn read(&self, log2_at: [f64; D]) -> Reading {
         let mut inside = true;
-        let mut lower = [0usize; D];
+        // The node at or below the point, the distance to the next node along each axis, and how far the point is on
+        // the way there.
+        let mut base = 0;
+        let mut stride = [0usize; D];
         let mut share = [0f64; D];
-        for axis in 0..D {
+        let mut size = 1;
+        for axis in (0..D).rev() {
             let nodes = &self.axes[axis];
             let at = log2_at[axis].clamp(nodes[0], nodes[nodes.len() - 1]);
             inside &= at == log2_at[axis];
             if nodes.len() > 1 {
-                lower[axis] = nodes.partition_point(|node| *node <= at).clamp(1, nodes.len() - 1) - 1;
-                let (below, above) = (nodes[lower[axis]], nodes[lower[axis] + 1]);
-                share[axis] = (at - below) / (above - below);
+                let lower = nodes.partition_point(|node| *node <= at).clamp(1, nodes.len() - 1) - 1;
+                share[axis] = (at - nodes[lower]) / (nodes[lower + 1] - nodes[lower]);
+                base += lower * size;
+                stride[axis] = size;
             }
+            size *= nodes.len();
         }
         let mut value = 0.0;
         for corner in 0..1usize << D {
-            let (mut weight, mut index) = (1.0, 0);
+            let (mut weight, mut index) = (1.0, base);
             for axis in 0..D {
                 let upper = corner >> axis & 1;
                 weight *= if upper == 1 { share[axis] } else { 1.0 - share[axis] };
-                index = index * self.axes[axis].len() + lower[axis] + upper;
+                index += upper * stride[axis];
             }
-            if weight > 0.0 {
-                value += weight * f64::from(self.values[index]);
-                inside &= self.measured[index];
-            }
+            value += weight * f64::from(self.values[index]);
+            inside &= weight == 0.0 || self.measured[index];
         }
         Reading { value, inside }
     }

@@ -133,14 +133,19 @@ impl KernelTables {
     pub fn cast_to_fp8(&self, rows: u64, columns: u64, find_scale: bool) -> Result<Estimate, KernelError> {
         let values = rows as f64 * columns as f64;
         let read = |operation: &str, bytes: f64| {
-            let grid = self.shipped.as_ref().and_then(|borrowed| borrowed.grids.cast(operation));
-            let Some((grid, borrowed)) = grid.zip(self.shipped.as_ref()).filter(|_| values > 0.0) else {
-                return self.memory_bound(&[Traffic::new(bytes, Access::Stream)]);
+            let elsewhere = self.memory_bound(&[Traffic::new(bytes, Access::Stream)])?;
+            let grid = self.shipped.as_ref().filter(|_| values > 0.0);
+            let Some((borrowed, (us, inside))) = grid.and_then(|borrowed| {
+                borrowed.grids.cast(operation, rows, columns).map(|reading| (borrowed, reading))
+            }) else {
+                return Ok(elsewhere);
             };
-            let reading = grid.read([(columns as f64).log2(), (rows as f64).log2()]);
-            let is_table = reading.inside && borrowed.scaled_to.is_none();
+            let slower =
+                borrowed.of.bandwidth.zip(self.machine.bandwidth).map_or(1.0, |(of, ours)| of / ours);
+            let is_table = inside && borrowed.scaled_to.is_none();
             let basis = if is_table { Basis::Table } else { Basis::Extrapolated };
-            Ok(Estimate { ns: reading.value.exp2() * 1e3, deviation: self.memory.deviation, basis })
+            let ns = (us * slower).max(self.memory.launch_us) * 1e3;
+            Ok(Estimate { ns, deviation: self.memory.deviation, basis })
         };
         let cast = read("scale_matrix", 3.0 * values)?;
         if find_scale { Ok(read("compute_scale", 2.0 * values)?.and(cast)) } else { Ok(cast) }
@@ -161,6 +166,19 @@ mod tests {
         let gigabyte = h100.memory_bound(&[Traffic::new(1e9, Access::Stream)]).unwrap();
         assert!((gigabyte.ns - (2.4 + 1e9 / (3.35e6 * 0.91)) * 1e3).abs() < 1e-6);
         assert_eq!(h100.memory_bound(&[Traffic::new(0.0, Access::Rows)]).unwrap().ns, 0.0);
+    }
+
+    #[test]
+    fn a_cast_is_read_from_its_grid_and_keeps_its_rate_beyond() {
+        let h100 = KernelTables::new(Catalogue::built_in().find("H100 SXM5").unwrap());
+        let cast = |rows| h100.cast_to_fp8(rows, 16_384, false).unwrap();
+        let (held, beyond) = (cast(32_768), cast(65_536));
+        assert_eq!((held.basis, beyond.basis), (Basis::Table, Basis::Extrapolated));
+        assert!((beyond.ns / held.ns - 2.0).abs() < 1e-9);
+        // Three bytes a value at 0.91 of the bandwidth.
+        assert!((held.ns / (3.0 * 32_768.0 * 16_384.0 / (3.35e3 * 0.91)) - 1.0).abs() < 0.05, "{held:?}");
+        assert!(h100.cast_to_fp8(32_768, 16_384, true).unwrap().ns > held.ns);
+        assert_eq!(h100.cast_to_fp8(0, 16_384, false).unwrap().ns, 0.0);
     }
 
     #[test]

@@ -150,15 +150,6 @@ impl KernelTables {
         self.sustained.map_or(0.0, |curve| curve.deviation)
     }
 
-    /// Microseconds of a cast of rows x columns from bf16 to fp8 in one pass.
-    fn cast_us(&self, rows: f64, columns: f64) -> f64 {
-        let measured = self.shipped.as_ref().and_then(|borrowed| borrowed.grids.cast("scale_matrix"));
-        match measured {
-            Some(grid) => grid.read([columns.log2(), rows.log2()]).value.exp2(),
-            None => 3.0 * rows * columns / self.machine.bandwidth.unwrap_or(f64::INFINITY),
-        }
-    }
-
     /// How much longer arithmetic takes while collectives hold `taken` of the device's SMs. The rest of the SMs share
     /// the work evenly, as tiles of a persistent kernel do; where whole waves are launched it can be more.
     #[must_use]
@@ -171,5 +162,49 @@ impl KernelTables {
 
     fn no_rate(&self, format: Format) -> KernelError {
         KernelError::NoRate { device: self.machine.name.clone(), format }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::Basis;
+
+    #[test]
+    fn every_device_of_the_catalogue_has_times_or_says_what_is_missing() {
+        for device in Catalogue::built_in().devices() {
+            let tables = KernelTables::new(device);
+            for format in [Format::Bf16, Format::Fp16] {
+                match tables.gemm(&Gemm::new(4096, 4096, 4096).format(format)) {
+                    Ok(estimate) => assert!(estimate.ns > 0.0 && estimate.ns.is_finite(), "{}", device.name),
+                    Err(error) => assert!(error.to_string().contains("dense_peaks"), "{error}"),
+                }
+            }
+            assert!(
+                tables.gemm(&Gemm::new(4096, 4096, 4096).format(Format::Fp16)).is_ok()
+                    || device.vendor != "NVIDIA"
+            );
+        }
+    }
+
+    #[test]
+    fn a_device_scaled_from_another_says_so() {
+        let time = |name: &str| {
+            let device = Catalogue::built_in().find(name).unwrap();
+            KernelTables::new(device).at(Power::Burst).gemm(&Gemm::new(8192, 8192, 8192)).unwrap()
+        };
+        let (h100, h800, nvl) = (time("H100 SXM5"), time("H800 SXM5"), time("H100 NVL"));
+        assert_eq!((h100.basis, h800.basis, nvl.basis), (Basis::Table, Basis::Table, Basis::Extrapolated));
+        assert_eq!(h800.ns, h100.ns);
+        assert!((nvl.ns / h100.ns - 989.4 / 835.5).abs() < 0.01);
+    }
+
+    #[test]
+    fn collectives_take_sms_away() {
+        let h100 = KernelTables::new(Catalogue::built_in().find("H100 SXM5").unwrap());
+        assert_eq!(h100.contention_ratio(24), 132.0 / 108.0);
+        assert_eq!(h100.contention_ratio(0), 1.0);
     }
 }

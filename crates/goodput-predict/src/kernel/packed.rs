@@ -16,8 +16,15 @@ pub(super) struct PackedGrid {
     pub name: String,
     /// Coordinates along each axis, ascending.
     pub axes: Vec<Vec<u64>>,
-    /// log2 of microseconds, the last axis fastest.
-    pub log2_us: Vec<Option<f64>>,
+    /// The last axis fastest.
+    codes: Vec<u16>,
+}
+
+impl PackedGrid {
+    /// log2 of microseconds of every node, the last axis fastest.
+    pub fn log2_us(&self) -> impl Iterator<Item = Option<f64>> + '_ {
+        self.codes.iter().map(|code| code.checked_sub(1).map(|steps| f64::from(steps) / STEPS_PER_OCTAVE))
+    }
 }
 
 #[derive(Deserialize)]
@@ -44,11 +51,11 @@ pub(super) fn unpack(file: &[u8]) -> Option<Vec<PackedGrid>> {
         let (high, after) = after.split_at_checked(cells)?;
         rest = after;
         let mut code = 0u16;
-        let log2_us = low.iter().zip(high).map(|(low, high)| {
+        let codes = low.iter().zip(high).map(|(low, high)| {
             code = code.wrapping_add(u16::from_le_bytes([*low, *high]));
-            code.checked_sub(1).map(|steps| f64::from(steps) / STEPS_PER_OCTAVE)
+            code
         });
-        grids.push(PackedGrid { name, axes, log2_us: log2_us.collect() });
+        grids.push(PackedGrid { name, axes, codes: codes.collect() });
     }
     rest.is_empty().then_some(grids)
 }
