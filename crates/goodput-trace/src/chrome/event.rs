@@ -107,8 +107,8 @@ impl<'a> Event<'a> {
             match key {
                 b"ph" => {
                     event.phase = scanner.value()?.scalar().first().copied().unwrap_or(0);
-                    // Flows and names: a third of a trace.
-                    if !matches!(event.phase, b'X' | b'B' | b'E' | b'i' | b'I') {
+                    // Flows are a third of a trace.
+                    if matches!(event.phase, b's' | b't' | b'f') {
                         return scanner.leave_object();
                     }
                 }

@@ -14,7 +14,7 @@ use crate::class::Class;
 use crate::json::{integer, micros_to_ns};
 use crate::reading::{Cause, FileReading, shortened};
 use crate::trace::{
-    CollectiveKind, DeviceAnnotation, DeviceWork, HostKind, HostRange, Launch, MemorySample, Operator,
+    CollectiveKind, DeviceAnnotation, DeviceWork, HostKind, HostRange, Lanes, Launch, MemorySample, Operator,
     Stream, StreamWait, Thread, TraceBuilder, WorkKind, is_garbage_collection,
 };
 
@@ -27,8 +27,8 @@ pub(super) struct Rows {
     names: Names,
     last_thread: Option<(Thread, u32)>,
     last_stream: Option<(Stream, u32)>,
-    /// Ends of the latest work of each lane of an engine that does several things at once.
-    lanes: FxHashMap<i64, Vec<i64>>,
+    /// Lanes of engines that do several things at once.
+    lanes: FxHashMap<i64, Lanes>,
 }
 
 /// When an event happened, and where its text begins.
@@ -243,13 +243,7 @@ impl Rows {
 
     /// A stream of its own for what runs beside other work of its engine, which is no error there: transfers overlap.
     fn lane(&mut self, engine: i64, span: Span) -> i64 {
-        let ends = self.lanes.entry(engine).or_default();
-        let lane = ends.iter().position(|&end_ns| end_ns <= span.start_ns).unwrap_or(ends.len());
-        match ends.get_mut(lane) {
-            Some(end_ns) => *end_ns = span.end_ns,
-            None => ends.push(span.end_ns),
-        }
-        engine.wrapping_add_unsigned(lane as u64)
+        engine.wrapping_add(self.lanes.entry(engine).or_default().place(span.start_ns, span.end_ns))
     }
 
     /// Neighbouring events are mostly of one thread.
