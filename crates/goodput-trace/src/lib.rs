@@ -24,4 +24,5 @@ pub mod steps;
 pub mod tables;
 pub mod trace;
 pub mod untraced;
+pub mod write;
 pub mod xplane;
