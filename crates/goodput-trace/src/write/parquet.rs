@@ -159,6 +159,7 @@ mod tests {
     use super::*;
     use crate::analysis::{AnalysisOptions, analyse};
     use crate::chrome;
+    use goodput_model::device::Catalogue;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::{Row, RowAccessor};
 
@@ -173,7 +174,7 @@ mod tests {
 
     fn analysis() -> Analysis {
         let file = chrome::read(&mut TRACE.as_bytes(), "t.json".as_ref()).unwrap();
-        analyse(file.ranks, AnalysisOptions::default())
+        analyse(file.ranks, AnalysisOptions::new(Catalogue::built_in()))
     }
 
     fn rows(table: Vec<u8>) -> Vec<Row> {
