@@ -22,17 +22,27 @@ struct StreamOrder {
     waits_ns: Vec<i64>,
 }
 
+/// Nanoseconds from the start of the launch call to the start of each piece of device work, never negative; `None` where
+/// no launch is recorded, and for all but the first node of a graph, which one call launched together.
+pub fn launch_latencies(trace: &RankTrace) -> impl Iterator<Item = Option<i64>> + '_ {
+    trace.work.iter().zip(follows_in_graph(trace)).map(|(work, follows)| {
+        let launch = trace.launch_of(work).filter(|_| !follows)?;
+        Some((work.start_ns - launch.start_ns).max(0))
+    })
+}
+
+/// Whether an earlier piece of work has the same launch.
+fn follows_in_graph(trace: &RankTrace) -> impl Iterator<Item = bool> + '_ {
+    let mut seen = vec![false; trace.launches.len()];
+    trace.work.iter().map(move |work| match work.launch {
+        Some(launch) => std::mem::replace(&mut seen[launch as usize], true),
+        None => false,
+    })
+}
+
 impl Links {
     pub fn of(trace: &RankTrace) -> Self {
-        let mut seen = vec![false; trace.launches.len()];
-        let follows = trace
-            .work
-            .iter()
-            .map(|work| match work.launch {
-                Some(launch) => std::mem::replace(&mut seen[launch as usize], true),
-                None => false,
-            })
-            .collect();
+        let follows = follows_in_graph(trace).collect();
         Self { follows, streams: stream_orders(trace), ends: OnceLock::new() }
     }
 

@@ -24,6 +24,7 @@ mod words;
 use std::collections::BTreeMap;
 
 pub use charge::{Charge, HostCause, Slice, Split, Splits, WaitKind};
+pub use links::launch_latencies;
 pub use sweep::Partitioner;
 
 use crate::trace::{DeviceWork, RankTrace};

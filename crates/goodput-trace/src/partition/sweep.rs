@@ -212,7 +212,7 @@ fn amounts(slices: &[Slice]) -> BTreeMap<Charge, i64> {
 mod tests {
     use super::*;
     use crate::class::Class;
-    use crate::partition::{HostCause, Split, partition};
+    use crate::partition::{HostCause, Split, launch_latencies, partition};
     use crate::trace::sketch::Sketch;
     use crate::trace::{HostKind, Stream};
 
@@ -252,8 +252,12 @@ mod tests {
     fn gaps_between_the_nodes_of_a_graph_are_queue_time() {
         let mut sketch = Sketch::default();
         sketch.wait(7, 0).graph(10, 7, &[(40, 50), (53, 60), (64, 70)], Class::Attention);
-        let found = partition(&sketch.trace(), (0, 70), &Splits::default(), |_, _| true);
-        assert_eq!((found.host_late_ns(), found.amount_ns(Charge::LaunchLatency)), (10, 30 + 3 + 4));
+        sketch.launched(65, 7, 60, 62, Class::Gemm).work(8, 80, 90, Class::Gemm);
+        let trace = sketch.trace();
+        let found = partition(&trace, (0, 70), &Splits::default(), |_, _| true);
+        assert_eq!((found.host_late_ns(), found.amount_ns(Charge::LaunchLatency)), (10, 30 + 3 + 2));
+        let latencies: Vec<_> = launch_latencies(&trace).collect();
+        assert_eq!(latencies, [Some(30), None, Some(0), None, None]);
     }
 
     #[test]
