@@ -4,11 +4,12 @@ use std::fmt::{Display, Write};
 
 use serde_json::json;
 
+use super::books::group_name;
 use super::kernel::Exchange;
 use super::machine::History;
 use super::program::{Message, Stream, Work};
 use super::record::{Record, Task};
-use super::truth::{EPOCH_NS, group_name};
+use super::truth::EPOCH_NS;
 use super::{Capture, HostCause, Scenario};
 
 /// Stamps count from a multiple of a quarter of a year, so that ranks agree.
@@ -238,7 +239,7 @@ impl Writer<'_> {
     /// The steps as the device's own timeline shows them.
     fn device_steps(&mut self, scenario: &Scenario, record: &Record) {
         for (number, step) in (scenario.first_step..).zip(0..scenario.steps) {
-            let shown = || record.tasks.iter().filter(|t| t.step == step && self.capture.shows(t));
+            let shown = || record.tasks_of(step).iter().filter(|task| self.capture.shows(task));
             let start_ns = shown().map(|task| task.start_ns).min();
             let end_ns = shown().filter_map(|task| task.end_ns).max();
             let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) else { continue };

@@ -13,6 +13,7 @@
 //! # Ok::<(), &str>(())
 //! ```
 
+mod books;
 mod device;
 mod kernel;
 mod kineto;
@@ -50,7 +51,7 @@ pub fn simulate(scenario: &Scenario) -> SimulatedTraces {
     let traced = (0..scenario.layout.ranks()).filter(|rank| !scenario.missing_ranks.contains(rank));
     SimulatedTraces {
         ranks: traced.map(|rank| (rank, kineto::trace(scenario, &history, rank))).collect(),
-        truth: truth::truth(scenario, &history),
+        truth: books::truth(scenario, &history),
     }
 }
 

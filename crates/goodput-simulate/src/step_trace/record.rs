@@ -19,6 +19,13 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Device work launched in a step.
+    pub(super) fn tasks_of(&self, step: u32) -> &[Task] {
+        let from = self.tasks.partition_point(|task| task.step < step);
+        let to = self.tasks.partition_point(|task| task.step <= step);
+        &self.tasks[from..to]
+    }
+
     /// Work starts now. If it ends an idle interval, that waited for it; of several for the one launched first.
     pub(super) fn wakes(&mut self, task: usize, now: i64) {
         let Some(hold) = self.holds.last_mut().filter(|hold| hold.end_ns == now) else { return };
