@@ -74,7 +74,7 @@ impl Names {
         self.operators.get(raw, seen, |text, name| Operator {
             name,
             kind: HostKind::of_operator(text),
-            keeps_values: text.contains("conv") || text.contains("attention"),
+            keeps_values: ["conv", "attention", "attn"].iter().any(|part| text.contains(part)),
         })
     }
 

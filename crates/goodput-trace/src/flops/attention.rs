@@ -43,8 +43,8 @@ fn signature(name: &str) -> Option<Signature> {
         "_scaled_dot_product_efficient_attention_backward" => (HeadsFirst, 1, Some(11), None),
         "_scaled_dot_product_cudnn_attention_backward" => (HeadsFirst, 1, Some(14), Some(9)),
         "_flash_attention_backward" => (TokensFirst, 1, Some(11), Some(6)),
-        "_efficient_attention_backward" => (TokensFirst, 1, None, Some(6)),
-        "_flash_attn_backward" => (TokensFirst, 1, None, None),
+        "_efficient_attention_backward" => (TokensFirst, 1, Some(14), Some(6)),
+        "_flash_attn_backward" => (TokensFirst, 1, Some(11), None),
         _ => return None,
     };
     Some(Signature { order, query, causal, offsets, is_backward: name.ends_with("_backward") })
@@ -54,7 +54,9 @@ fn signature(name: &str) -> Option<Signature> {
 /// the last key.
 pub(super) fn cost(name: &str, inputs: &Inputs) -> Option<Cost> {
     let signature = signature(name)?;
-    if signature.offsets.is_some_and(|position| inputs.tensor(position).is_some()) {
+    let has_offsets =
+        |position| inputs.tensor(position).is_some_and(|offsets| !matches!(*offsets.dims, [] | [0]));
+    if signature.offsets.is_some_and(has_offsets) {
         return None;
     }
     let [query, key, value] = [0, 1, 2].map(|i| inputs.tensor(signature.query + i));

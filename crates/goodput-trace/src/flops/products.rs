@@ -17,7 +17,7 @@ pub(super) fn cost(name: &str, inputs: &Inputs) -> Option<Cost> {
         _ => return None,
     };
     let (a, b) = (inputs.tensor(left)?, inputs.tensor(right)?);
-    let (flops, outputs) = multiply(a, b, transposed)?;
+    let (flops, outputs) = multiply(a, b, transposed, name.ends_with("grouped_mm"))?;
     // The result of a scaled product has a type of its own, which is not recorded.
     let result = match name {
         "_scaled_mm" | "_scaled_grouped_mm" | "_int_mm" => Some(0),
@@ -28,8 +28,8 @@ pub(super) fn cost(name: &str, inputs: &Inputs) -> Option<Cost> {
 }
 
 /// FLOPs of a product and elements of its result. Leading dimensions are batches, of which one of the two may have
-/// fewer (broadcast).
-fn multiply(a: &Tensor, b: &Tensor, transposed: bool) -> Option<(u128, u128)> {
+/// fewer (broadcast). Of grouped rows each meets the matrix of its group only.
+fn multiply(a: &Tensor, b: &Tensor, transposed: bool, grouped: bool) -> Option<(u128, u128)> {
     let (&inner, rows) = a.dims.split_last()?;
     let (batches, columns) = match *b.dims.as_slice() {
         [one] => (&[][..], (one == inner).then_some(1)?),
@@ -38,8 +38,7 @@ fn multiply(a: &Tensor, b: &Tensor, transposed: bool) -> Option<(u128, u128)> {
         [] => return None,
     };
     let rows = match (rows, batches) {
-        // Groups of rows, each with a matrix of its own: every row meets one matrix.
-        ([row], [_, ..]) => product([*row])?,
+        ([row], [_, ..]) if grouped => product([*row])?,
         ([outer @ .., row], batches) => {
             let (outer, batches) = (product(outer.iter().copied())?, product(batches.iter().copied())?);
             outer.max(batches).checked_mul((*row).into())?
@@ -67,7 +66,7 @@ mod tests {
     #[case("baddbmm", "[[7, 8, 5], [7, 8, 3], [7, 3, 5]]", 7 * 2 * 8 * 3 * 5, 7 * 2 * (24 + 15 + 80))]
     #[case("linear", "[[2, 4, 3], [5, 3], [5]]", 2 * 8 * 3 * 5, 2 * (24 + 15 + 5 + 40))]
     #[case("matmul", "[[2, 4, 3], [3, 5]]", 2 * 8 * 3 * 5, 2 * (24 + 15 + 40))]
-    #[case("matmul", "[[4, 3], [2, 3, 5]]", 2 * 4 * 3 * 5, 2 * (12 + 30 + 20))]
+    #[case("matmul", "[[4, 3], [2, 3, 5]]", 2 * 2 * 4 * 3 * 5, 2 * (12 + 30 + 40))]
     #[case("mv", "[[8, 3], [3]]", 2 * 8 * 3, 2 * (24 + 3 + 8))]
     #[case("_grouped_mm", "[[8, 3], [4, 3, 5]]", 2 * 8 * 3 * 5, 2 * (24 + 60 + 40))]
     fn products_count_two_for_each_multiply_and_add(
