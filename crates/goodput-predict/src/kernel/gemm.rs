@@ -1,6 +1,7 @@
 //! Matrix products of a linear layer: forward, input gradient, weight gradient.
 
-use super::shipped::{ProductGrid, Settings};
+use super::settings::Settings;
+use super::shipped::ProductGrid;
 use super::{Format, KernelError, KernelTables};
 use crate::{Basis, Estimate};
 

@@ -3,7 +3,7 @@
 use goodput_model::device::{Device, Figure};
 
 use super::Format;
-use super::shipped::Roofline;
+use super::settings::Roofline;
 
 /// Rates of one device as torch or JAX counts them.
 #[derive(Debug, Clone)]

@@ -26,8 +26,11 @@ mod muon;
 mod operation;
 mod packed;
 mod power;
+mod settings;
 mod shipped;
 mod user;
+
+use std::borrow::Cow;
 
 use goodput_model::device::{Catalogue, Device};
 
@@ -42,7 +45,8 @@ pub use power::{Power, PowerCurve, PowerEvidence};
 pub use user::UserRow;
 
 use machine::Machine;
-use shipped::{ProductGrid, Settings, Shipped};
+use settings::Settings;
+use shipped::{ProductGrid, Shipped};
 use user::UserRows;
 
 /// Everything that says how long a kernel takes on one device.
@@ -50,7 +54,7 @@ use user::UserRows;
 pub struct KernelTables {
     machine: Machine,
     shipped: Option<Borrowed>,
-    sustained: Option<&'static PowerCurve>,
+    sustained: Option<Cow<'static, PowerCurve>>,
     attention_rates: Option<&'static attention::Rates>,
     memory: memory_bound::Efficiencies,
     user: UserRows,
@@ -88,6 +92,11 @@ pub enum KernelError {
         /// The kernel.
         kernel: AttentionKernel,
     },
+    /// A power curve that cannot be.
+    #[error(
+        "power curve: needs points of work (TFLOP, ascending) and ratio (sustained over burst time), all above 0"
+    )]
+    BadPowerCurve,
     /// A measured row that cannot be.
     #[error("row {index} of the measured products: {ns} ns cannot be the time of its shape")]
     BadRow {
@@ -113,7 +122,7 @@ impl KernelTables {
         Self {
             machine: machine(device),
             shipped,
-            sustained: PowerCurve::of(&device.name),
+            sustained: PowerCurve::of(&device.name).map(Cow::Borrowed),
             attention_rates: attention::Rates::of(&device.name, |_| true),
             memory: memory_bound::Efficiencies::of(&device.name),
             user: UserRows::default(),
@@ -124,10 +133,27 @@ impl KernelTables {
     #[must_use]
     pub fn at(self, power: Power) -> Self {
         let sustained = match power {
-            Power::Sustained => PowerCurve::of(&self.machine.name),
+            Power::Sustained => PowerCurve::of(&self.machine.name).map(Cow::Borrowed),
             Power::Burst => None,
         };
         Self { sustained, ..self }
+    }
+
+    /// The same with a sustained clock that the user measured.
+    ///
+    /// # Errors
+    /// [`KernelError::BadPowerCurve`] unless works and ratios are positive and works ascend.
+    pub fn with_power_curve(self, curve: PowerCurve) -> Result<Self, KernelError> {
+        if !curve.is_sound() {
+            return Err(KernelError::BadPowerCurve);
+        }
+        Ok(Self { sustained: Some(Cow::Owned(curve)), ..self })
+    }
+
+    /// How sustained times compare to burst times, and on what evidence. None: no difference is known.
+    #[must_use]
+    pub fn power_curve(&self) -> Option<&PowerCurve> {
+        self.sustained.as_deref()
     }
 
     fn grid(&self, format: Format) -> Option<(&'static ProductGrid, &Borrowed)> {
@@ -137,7 +163,7 @@ impl KernelTables {
 
     /// Sustained over burst time of arithmetic.
     fn sustained_ratio(&self, format: Format, flops: f64) -> f64 {
-        let Some(curve) = self.sustained else { return 1.0 };
+        let Some(curve) = &self.sustained else { return 1.0 };
         let faster = self
             .machine
             .peak(format)
@@ -147,7 +173,7 @@ impl KernelTables {
     }
 
     fn sustained_deviation(&self) -> f64 {
-        self.sustained.map_or(0.0, |curve| curve.deviation)
+        self.sustained.as_ref().map_or(0.0, |curve| curve.deviation)
     }
 
     /// How much longer arithmetic takes while collectives hold `taken` of the device's SMs. The rest of the SMs share
@@ -199,6 +225,18 @@ mod tests {
         assert_eq!((h100.basis, h800.basis, nvl.basis), (Basis::Table, Basis::Table, Basis::Extrapolated));
         assert_eq!(h800.ns, h100.ns);
         assert!((nvl.ns / h100.ns - 989.4 / 835.5).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_power_curve_of_the_users_own_replaces_ours() {
+        let b200 = || KernelTables::new(Catalogue::built_in().find("B200").unwrap());
+        let gemm = Gemm::new(16_384, 16_384, 16_384);
+        let curve = |points| PowerCurve::measured(points, 0.02, "here".to_owned());
+        let ours = b200().with_power_curve(curve(vec![(0.05, 1.2)])).unwrap();
+        let ratio = ours.gemm(&gemm).unwrap().ns / b200().at(Power::Burst).gemm(&gemm).unwrap().ns;
+        assert!((ratio - 1.2).abs() < 1e-9);
+        let falling = b200().with_power_curve(curve(vec![(1.0, 1.2), (0.5, 1.1)]));
+        assert_eq!(falling.unwrap_err(), KernelError::BadPowerCurve);
     }
 
     #[test]

@@ -15,11 +15,13 @@ pub enum Power {
 }
 
 /// How a device's sustained time compares to its burst time.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerCurve {
+    #[serde(default)]
     devices: Vec<String>,
-    time_over_burst: Vec<(f64, f64)>,
+    /// TFLOP of one call, as bf16 would take for it, and the ratio; ascending in the work.
+    pub time_over_burst: Vec<(f64, f64)>,
     /// Relative standard deviation of the ratio.
     pub deviation: f64,
     /// Whether the device itself was measured.
@@ -52,6 +54,21 @@ impl PowerCurve {
             serde_saphyr::from_str(include_str!("../../data/kernels/power.yaml")).unwrap_or_default()
         });
         FILE.curves.iter().find(|curve| curve.devices.iter().any(|name| name == device))
+    }
+
+    /// A curve that the user measured on a device.
+    #[must_use]
+    pub const fn measured(time_over_burst: Vec<(f64, f64)>, deviation: f64, source: String) -> Self {
+        Self { devices: Vec::new(), time_over_burst, deviation, kind: PowerEvidence::Measured, source }
+    }
+
+    /// Works are positive and ascend, and so are ratios positive.
+    pub(super) fn is_sound(&self) -> bool {
+        let points = &self.time_over_burst;
+        let is_positive = |value: f64| value.is_finite() && value > 0.0;
+        !points.is_empty()
+            && points.iter().all(|(work, ratio)| is_positive(*work) && is_positive(*ratio))
+            && points.is_sorted_by(|one, other| one.0 < other.0)
     }
 
     /// Sustained time over burst time of a call of so many TFLOP, as bf16 would take for it.
@@ -92,7 +109,7 @@ mod tests {
     fn every_curve_ascends_in_work_and_names_devices_of_the_catalogue() {
         let file: File = serde_saphyr::from_str(include_str!("../../data/kernels/power.yaml")).unwrap();
         for curve in &file.curves {
-            assert!(curve.time_over_burst.is_sorted_by(|one, other| one.0 < other.0));
+            assert!(curve.is_sound());
             for device in &curve.devices {
                 let known = goodput_model::device::Catalogue::built_in().devices();
                 assert!(known.iter().any(|known| known.name == *device), "{device}");

@@ -1,9 +1,7 @@
 //! The measured grids that come with this crate, read when a device first needs them.
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, OnceLock};
-
-use serde::Deserialize;
+use std::sync::OnceLock;
 
 use super::Format;
 use super::grid::Grid;
@@ -139,62 +137,6 @@ fn cap_by_next(rates: &mut [Option<f64>], m: &[u64]) {
     }
 }
 
-/// `data/kernels/tables.yaml`.
-#[derive(Debug, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Settings {
-    grids: Vec<Source>,
-    pub deviation: Deviation,
-    pub roofline: Roofline,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Source {
-    pub grid: String,
-    pub measured_on: String,
-    devices: Vec<String>,
-}
-
-/// Relative standard deviations.
-#[derive(Debug, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Deviation {
-    reading: BTreeMap<String, f64>,
-    pub extrapolated: f64,
-    pub roofline: f64,
-    pub user_row: f64,
-}
-
-impl Deviation {
-    pub fn reading(&self, format: Format) -> f64 {
-        self.reading.get(format.name()).copied().unwrap_or(self.extrapolated)
-    }
-}
-
-#[derive(Debug, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Roofline {
-    pub share_of_largest_measured: f64,
-    pub arithmetic: f64,
-    pub memory: f64,
-    pub launch_us: f64,
-}
-
-impl Settings {
-    pub fn built_in() -> &'static Self {
-        static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
-            serde_saphyr::from_str(include_str!("../../data/kernels/tables.yaml")).unwrap_or_default()
-        });
-        &SETTINGS
-    }
-
-    /// The grid that a device of the catalogue reads.
-    pub fn source(&self, device: &str) -> Option<&Source> {
-        self.grids.iter().find(|source| source.devices.iter().any(|name| name == device))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -202,20 +144,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_and_every_setting_is_read() {
+    fn every_file_is_read() {
         for (name, products, casts) in FILES {
             let shipped = Shipped::read(products, casts).unwrap();
             assert!(shipped.product(Format::Bf16).is_some(), "{name}");
             assert_eq!(shipped.casts.len(), if *name == "a100_sxm" { 0 } else { 2 }, "{name}");
-        }
-        let settings: Settings =
-            serde_saphyr::from_str(include_str!("../../data/kernels/tables.yaml")).unwrap();
-        for source in &settings.grids {
-            assert!(FILES.iter().any(|(name, ..)| *name == source.grid), "{}", source.grid);
-            for device in source.devices.iter().chain([&source.measured_on]) {
-                let found = goodput_model::device::Catalogue::built_in().devices();
-                assert!(found.iter().any(|known| known.name == *device), "{device}");
-            }
         }
     }
 

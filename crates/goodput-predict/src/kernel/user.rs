@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::gemm::{Gemm, Pass};
-use super::shipped::Settings;
+use super::settings::Settings;
 use super::{Format, KernelError, KernelTables};
 use crate::{Basis, Estimate};
 
