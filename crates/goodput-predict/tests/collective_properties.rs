@@ -4,6 +4,7 @@
 
 use goodput_predict::Basis;
 use goodput_predict::cluster::{Cluster, Clusters, Link};
+use goodput_predict::collective::contention::{Transfer, finish_times};
 use goodput_predict::collective::{Algorithm, Collectives, GroupShape, Operation, Release};
 use proptest::prelude::*;
 
@@ -191,6 +192,23 @@ fn a_pipeline_stage_sends_on_its_own_adapter() {
     let time = prepared.time(480e6);
     assert!((time.bandwidth_ns - 1e7).abs() < 1.0, "{time:?}");
     assert_eq!(time.algorithm, Algorithm::Pairwise);
+}
+
+/// Data parallelism on all adapters beside tensor parallelism on the links: neither slows the other; two such reductions do.
+#[test]
+fn what_an_exchange_uses_says_what_it_slows() {
+    let dgx = Clusters::built_in().find("DGX H100").unwrap();
+    let prepare = |operation, size, stride| {
+        Collectives::new(dgx).prepare(operation, GroupShape::strided(dgx, size, stride), 2)
+    };
+    let tensor = prepare(Operation::AllReduce, 8, 1).demand(1e9);
+    let data = prepare(Operation::ReduceScatter, 16, 8).demand(1e10);
+    assert!(tensor.links > 0.9 && tensor.adapters == 0.0, "{tensor:?}");
+    assert!(data.adapters > 0.95 && data.links < 0.2, "{data:?}");
+    let transfer = |demand| Transfer { start_ns: 0.0, alone_ns: 100.0, demand };
+    let beside = finish_times(&[transfer(tensor), transfer(data)]);
+    let twice = finish_times(&[transfer(data), transfer(data)]);
+    assert!(beside[1] < 120.0 && twice[1] > 190.0, "{beside:?} {twice:?}");
 }
 
 fn errors_of(cluster: &Cluster, operation: Operation, predict: impl Fn(u32, f64) -> f64) -> (f64, f64) {

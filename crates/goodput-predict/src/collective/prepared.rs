@@ -3,13 +3,14 @@
 use crate::cluster::Cluster;
 use crate::{Basis, Estimate};
 
+use super::contention::Demand;
 use super::exchange::Pairwise;
 use super::fit::Fit;
 use super::release::Release;
 use super::table::{Measured, has_measured_links};
 use super::torus::Torus;
 use super::tuner::Tuner;
-use super::{Algorithm, CollectiveTime, GroupShape, Operation, Protocol};
+use super::{Algorithm, CollectiveTime, GroupShape, Operation, Protocol, graph};
 
 /// Exchanges on one cluster, with one release of NCCL.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +44,23 @@ impl<'a> Collectives<'a> {
     pub fn prepare(&self, operation: Operation, shape: GroupShape, dtype_bytes: u32) -> Prepared {
         let tuner = self.tuner(operation, shape, dtype_bytes);
         let model = self.model(operation, shape, dtype_bytes, tuner.as_ref());
-        Prepared { model, tuner, bus_factor: operation.bus_factor(shape.size), single_node: shape.nodes == 1 }
+        let deviation = match (shape.nodes, self.cluster.intra.domain_nodes) {
+            (1, 1) => deviation::TUNER_ONE_NODE,
+            (_, 1) => deviation::TUNER,
+            _ => deviation::TUNER_LARGE_DOMAIN,
+        };
+        let (reached, _) = graph::adapters(self.cluster, shape);
+        let all = f64::from(self.cluster.domain_nics());
+        let adapters =
+            if shape.nodes > 1 { f64::from(reached) * f64::from(shape.concurrent) / all } else { 0.0 };
+        Prepared {
+            model,
+            tuner,
+            bus_factor: operation.bus_factor(shape.size),
+            tuner_deviation: deviation,
+            links_gb_per_s: self.cluster.ring_gb_per_s(shape.per_node, shape.stride),
+            adapters: adapters.min(1.0),
+        }
     }
 
     fn model(
@@ -124,7 +141,10 @@ pub struct Prepared {
     model: Model,
     tuner: Option<Tuner>,
     bus_factor: f64,
-    single_node: bool,
+    tuner_deviation: f64,
+    links_gb_per_s: f64,
+    /// Part of the node's adapters that this group and those like it use.
+    adapters: f64,
 }
 
 /// Relative standard deviations, from the medians of absolute errors that `docs/collectives.md` lists (divided by 0.67).
@@ -134,6 +154,8 @@ mod deviation {
     pub(super) const FIT: f64 = 0.15;
     pub(super) const TUNER_ONE_NODE: f64 = 0.27;
     pub(super) const TUNER: f64 = 0.15;
+    /// NVL72: the published rows beyond 8 devices are 17 to 55 % off.
+    pub(super) const TUNER_LARGE_DOMAIN: f64 = 0.45;
     pub(super) const ANALYTIC: f64 = 0.3;
 }
 
@@ -173,8 +195,7 @@ impl Prepared {
                     .map_or((None, 0.0, 0.0), |(candidate, latency, transfer)| {
                         (Some(candidate), latency, transfer)
                     });
-                let deviation = if self.single_node { deviation::TUNER_ONE_NODE } else { deviation::TUNER };
-                (latency, transfer, Basis::Analytic, deviation)
+                (latency, transfer, Basis::Analytic, self.tuner_deviation)
             }
             Model::Pairwise(pairs) => {
                 let (_, latency, transfer) = pairs.choose(bytes);
@@ -198,5 +219,14 @@ impl Prepared {
             latency_ns,
             bandwidth_ns,
         }
+    }
+
+    /// What it uses of links and adapters while it runs, on average: latency leaves them idle.
+    #[must_use]
+    pub fn demand(&self, bytes: f64) -> Demand {
+        let time = self.time(bytes);
+        let moving = if time.estimate.ns > 0.0 { time.bandwidth_ns / time.estimate.ns } else { 0.0 };
+        let links = (time.bus_gb_per_s / self.links_gb_per_s).clamp(0.0, 1.0);
+        Demand { links, adapters: self.adapters * moving }
     }
 }
