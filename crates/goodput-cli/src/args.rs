@@ -324,6 +324,12 @@ pub struct TraceArgs {
     /// Bytes that one device writes in a second of tracing (100MB), over what the traces given show.
     #[arg(long, value_name = "BYTES", requires = "plan", help_heading = "What to trace next")]
     pub trace_rate: Option<String>,
+    /// Also write a trace that Perfetto opens: what each nanosecond is charged to, above the steps and streams.
+    #[arg(long, value_name = "FILE.json[.gz]", help_heading = "Output")]
+    pub annotate: Option<PathBuf>,
+    /// Also write kernels.parquet and intervals.parquet into this folder.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub parquet: Option<PathBuf>,
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,

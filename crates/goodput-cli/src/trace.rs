@@ -26,6 +26,8 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
         }),
         timeline: args.timeline.clone(),
         top: args.top,
+        annotate: args.annotate.clone(),
+        parquet: args.parquet.clone(),
         report: output::report(&args.output),
     };
     let bar = progress::bytes(&args.paths);

@@ -22,7 +22,7 @@ mod _native {
     #[pymodule_export]
     use crate::recorder::Recorder;
     #[pymodule_export]
-    use crate::reports::{Report, account, mfu_audit, mfu_convert, timeline};
+    use crate::reports::{Report, account, mfu_audit, mfu_convert, timeline, trace};
     #[pymodule_export]
     use crate::table::ArrowTable;
 }

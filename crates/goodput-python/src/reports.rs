@@ -3,9 +3,11 @@
 use goodput_core::scheduling::Denominator;
 use goodput_report::terminal::TerminalStyle;
 use goodput_report::{
-    AccountView, ConversionView, FlopsView, Format, MfuAuditView, RenderError, TimelineView, json,
+    AccountView, ConversionView, FlopsView, Format, MfuAuditView, RenderError, TimelineView, TraceView, json,
 };
-use goodput_verbs::{AccountRequest, Answer, AuditRequest, ConversionRequest, Inputs, TimelineRequest};
+use goodput_verbs::{
+    AccountRequest, Answer, AuditRequest, ConversionRequest, Inputs, TimelineRequest, TraceRequest,
+};
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -37,7 +39,7 @@ macro_rules! views {
     };
 }
 
-views!(AccountView, TimelineView, ConversionView, MfuAuditView, FlopsView);
+views!(AccountView, TimelineView, ConversionView, MfuAuditView, FlopsView, TraceView);
 
 /// A verb's answer.
 #[pyclass(module = "fleet_goodput._native", frozen)]
@@ -87,6 +89,14 @@ pub fn timeline(py: Python<'_>, request: &str) -> PyResult<Report> {
     answer.map(Into::into).map_err(|e| verb(&e))
 }
 
+/// Answers `goodput trace` for a request as JSON.
+#[pyfunction]
+pub fn trace(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: TraceRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::trace(&request, &mut Inputs::default(), None));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
 /// Answers `goodput mfu convert` for a request as JSON.
 #[pyfunction]
 pub fn mfu_convert(request: &str) -> PyResult<Report> {
@@ -128,11 +138,12 @@ impl Report {
 
     /// The rows of one of [`TABLES`].
     fn table(&self, name: &str) -> PyResult<ArrowTable> {
-        let table = TABLES.iter().find(|table| table.name == name).ok_or_else(|| {
-            let known: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+        let report = self.view.value().map_err(argument)?;
+        let of_report = || TABLES.iter().filter(|table| report.pointer(table.rows).is_some());
+        let table = of_report().find(|table| table.name == name).ok_or_else(|| {
+            let known: Vec<_> = of_report().map(|table| table.name).collect();
             argument(format!("table {name:?}: expected one of {}", known.join(", ")))
         })?;
-        let report = self.view.value().map_err(argument)?;
         let rows: &[Value] = report.pointer(table.rows).and_then(Value::as_array).map_or(&[], Vec::as_slice);
         ArrowTable::new(table.columns, rows)
     }
@@ -149,6 +160,17 @@ struct Table {
 const fn column(name: &'static str, at: &'static str, kind: Kind) -> Column {
     Column { name, at, kind }
 }
+
+const KERNELS: &[Column] = &[
+    column("name", "/name", Kind::Text),
+    column("class", "/class", Kind::Text),
+    column("count", "/count", Kind::Integer),
+    column("total_ns", "/total_ns", Kind::Integer),
+    column("charged_ns", "/charged_ns", Kind::Integer),
+    column("median_ns", "/median_ns", Kind::Integer),
+    column("p99_ns", "/p99_ns", Kind::Integer),
+    column("max_ns", "/max_ns", Kind::Integer),
+];
 
 /// Every table of every report.
 const TABLES: &[Table] = &[
@@ -283,6 +305,77 @@ const TABLES: &[Table] = &[
             column("padding", "/padding/total", Kind::Exact),
             column("recompute", "/recompute", Kind::Exact),
             column("share", "/share", Kind::Float),
+        ],
+    },
+    Table {
+        name: "charges",
+        rows: "/charges",
+        columns: &[
+            column("charge", "/charge", Kind::Text),
+            column("label", "/label", Kind::Text),
+            column("term", "/term", Kind::Text),
+            column("owner", "/owner", Kind::Text),
+            column("time_ns", "/time_ns", Kind::Integer),
+            column("share", "/share", Kind::Float),
+        ],
+    },
+    Table {
+        name: "findings",
+        rows: "/findings",
+        columns: &[
+            column("symptom", "/symptom", Kind::Text),
+            column("label", "/label", Kind::Text),
+            column("cause", "/cause", Kind::Text),
+            column("factor", "/factor", Kind::Text),
+            column("pattern", "/pattern", Kind::Text),
+            column("term", "/term", Kind::Text),
+            column("owner", "/owner", Kind::Text),
+            column("lever", "/lever", Kind::Text),
+            column("trade_off", "/trade_off", Kind::Text),
+            column("time_ns", "/time_ns", Kind::Integer),
+            column("share", "/share", Kind::Float),
+            column("evidence", "/evidence", Kind::Words),
+        ],
+    },
+    Table {
+        name: "ranks",
+        rows: "/ranks",
+        columns: &[
+            column("rank", "/rank", Kind::Integer),
+            column("file", "/file", Kind::Text),
+            column("window_ns", "/total/window_ns", Kind::Integer),
+            column("compute_ns", "/total/compute_ns", Kind::Integer),
+            column("exposed_comm_ns", "/total/exposed_comm_ns", Kind::Integer),
+            column("exposed_mem_ns", "/total/exposed_mem_ns", Kind::Integer),
+            column("idle_ns", "/total/idle_ns", Kind::Integer),
+            column("overlap_ns", "/total/overlap_ns", Kind::Integer),
+        ],
+    },
+    Table {
+        name: "blame",
+        rows: "/peers/blame",
+        columns: &[
+            column("rank", "/rank", Kind::Integer),
+            column("skew_ns", "/skew_ns", Kind::Integer),
+            column("share", "/share", Kind::Float),
+            column("times_last", "/times_last", Kind::Integer),
+            column("doing", "/doing", Kind::Text),
+        ],
+    },
+    Table { name: "kernels", rows: "/kernels", columns: KERNELS },
+    Table { name: "operators", rows: "/operators", columns: KERNELS },
+    Table { name: "classes", rows: "/classes", columns: KERNELS },
+    Table {
+        name: "trace_files",
+        rows: "/files",
+        columns: &[
+            column("file", "/file", Kind::Text),
+            column("format", "/format", Kind::Text),
+            column("bytes", "/bytes", Kind::Integer),
+            column("events", "/events", Kind::Integer),
+            column("device_events", "/device_events", Kind::Integer),
+            column("lost_device_events", "/lost_device_events", Kind::Integer),
+            column("truncated", "/truncated", Kind::Flag),
         ],
     },
     Table {

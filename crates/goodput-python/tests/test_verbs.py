@@ -162,3 +162,37 @@ def test_names_are_there():
     assert {"account", "timeline", "ThroughputMeter", "TimelineRecorder"} <= set(dir(fleet_goodput))
     with pytest.raises(AttributeError):
         fleet_goodput.nothing
+
+
+def _step_trace(rank: int, late_us: float) -> str:
+    """One step of 100 us: a product of 40 us, then an all-reduce that every rank leaves at 90 us."""
+    start = 50.0 + late_us
+    events = [
+        {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0.0, "dur": 100.0},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1.0, "dur": 1.0,
+         "args": {"correlation": 1}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 3.0, "dur": 1.0,
+         "args": {"correlation": 2}},
+        {"ph": "X", "cat": "kernel", "name": "ampere_gemm_128x128", "pid": 0, "tid": 7, "ts": 10.0, "dur": 40.0 + late_us,
+         "args": {"device": 0, "stream": 7, "correlation": 1}},
+        {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": 0, "tid": 9,
+         "ts": start, "dur": 90.0 - start, "args": {"device": 0, "stream": 9, "correlation": 2}},
+    ]
+    return json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events})
+
+
+def test_trace_charges_every_nanosecond_once_and_names_the_late_rank(tmp_path):
+    for rank, late_us in enumerate((0.0, 20.0)):
+        (tmp_path / f"rank{rank}.json").write_text(_step_trace(rank, late_us))
+    report = fleet_goodput.trace(tmp_path)
+    assert sum(report.charges.values()) == report.window_ns == 2 * 80_000
+    assert report.charges["peer_wait_ns"] == 20_000
+    assert report.charges["transfer_ns"] == 2 * 20_000
+    assert [rank.compute_ns for rank in report.ranks] == [40_000, 60_000]
+    assert report.raw["peers"]["blame"][0]["rank"] == 1
+    assert "charged once" in str(report)
+
+
+def test_trace_without_a_file_says_what_to_do():
+    with pytest.raises(GoodputError, match="name one trace"):
+        fleet_goodput.trace()

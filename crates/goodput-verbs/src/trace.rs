@@ -1,6 +1,11 @@
 //! Where the device-time of the steps went, over all ranks of a set of traces.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use goodput_report::{TraceBeside, TraceView};
 use goodput_trace::analysis::{Analysis, AnalysisOptions, analyse};
@@ -8,6 +13,8 @@ use goodput_trace::peers::{ClockCorrection, PeerOptions};
 use goodput_trace::read::{ReadOptions, TraceSet, read_traces};
 use goodput_trace::reading::{FileReading, ReadError};
 use goodput_trace::untraced;
+use goodput_trace::write::{write_annotated, write_intervals, write_kernels};
+use serde::Deserialize;
 
 use crate::error::{Place, VerbError};
 use crate::inputs::Inputs;
@@ -16,7 +23,8 @@ use crate::trace_plan::{self, Known, SamplingRequest};
 use crate::{Answer, device, timeline};
 
 /// `goodput trace`: traces, and how to analyse them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct TraceRequest {
     /// Files, and directories to walk.
     pub paths: Vec<PathBuf>,
@@ -36,8 +44,31 @@ pub struct TraceRequest {
     pub timeline: Vec<PathBuf>,
     /// Rows of kernels and operators.
     pub top: usize,
+    /// Write an annotated trace for Perfetto to this file; gzipped when its name ends so.
+    pub annotate: Option<PathBuf>,
+    /// Write `kernels.parquet` and `intervals.parquet` into this folder.
+    pub parquet: Option<PathBuf>,
     /// Title and price.
     pub report: ReportRequest,
+}
+
+impl Default for TraceRequest {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            ranks: Vec::new(),
+            raw_clocks: false,
+            device: None,
+            device_file: None,
+            mesh: None,
+            sampling: None,
+            timeline: Vec::new(),
+            top: 50,
+            annotate: None,
+            parquet: None,
+            report: ReportRequest::default(),
+        }
+    }
 }
 
 /// Told the bytes of the traces as they are read, from several threads.
@@ -71,9 +102,31 @@ pub fn trace(
         sampling: request.sampling.as_ref().map(|ask| trace_plan::sampling(ask, &known)).transpose()?,
         warnings: warnings(&analysis, &set),
     };
+    write_beside(request, &analysis)?;
     let falls_short = set.files.iter().any(FileReading::is_degraded) || !beside.warnings.is_empty();
     let view = TraceView::new(&analysis, &set.files, beside, request.top, &request.report.settings()?);
     Ok(Answer { view, falls_short })
+}
+
+/// Writes the files that the request asks for beside the report.
+fn write_beside(request: &TraceRequest, analysis: &Analysis) -> Result<(), VerbError> {
+    let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| VerbError::io(path, &e));
+    if let Some(path) = &request.annotate {
+        let file = create(path)?;
+        let written = if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz")) {
+            write_annotated(analysis, GzEncoder::new(file, Compression::default()))
+        } else {
+            write_annotated(analysis, file)
+        };
+        written.map_err(|e| VerbError::io(path, &e))?;
+    }
+    if let Some(folder) = &request.parquet {
+        std::fs::create_dir_all(folder).map_err(|e| VerbError::io(folder, &e))?;
+        let (kernels, intervals) = (folder.join("kernels.parquet"), folder.join("intervals.parquet"));
+        write_kernels(analysis, create(&kernels)?).map_err(|e| VerbError::io(&kernels, &e))?;
+        write_intervals(analysis, create(&intervals)?).map_err(|e| VerbError::io(&intervals, &e))?;
+    }
+    Ok(())
 }
 
 /// The files of the traces that were read.

@@ -13,11 +13,14 @@ use goodput_trace::sampling::{
     Budget, JobLayout, Phase, Request, StepTime, Suspect, bytes_per_device_second, plan,
 };
 
+use serde::Deserialize;
+
 use crate::error::VerbError;
 use crate::model;
 
 /// What to trace next: how much, of which job, in which windows.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SamplingRequest {
     /// Ranks (`16`) or bytes (`100GB`).
     pub budget: String,

@@ -4,6 +4,7 @@ After the fact:
 
 - :func:`account`: a fleet's records, every lost device-second charged once.
 - :func:`timeline`: one job's own log.
+- :func:`trace`: where the device-time of the steps went, from step traces of all ranks.
 - :func:`flops`: exact FLOPs of a batch of a model, and every convention of it.
 - :func:`mfu_convert`: a quoted MFU in another convention; :func:`mfu_audit`: a training log's figures recomputed.
 
@@ -26,7 +27,7 @@ from .meter import ThroughputMeter
 from .recorder import TimelineRecorder
 
 if TYPE_CHECKING:
-    from .verbs import account, flops, mfu_audit, mfu_convert, timeline
+    from .verbs import account, flops, mfu_audit, mfu_convert, timeline, trace
 
 __all__ = [
     "BatchFlops",
@@ -42,9 +43,10 @@ __all__ = [
     "mfu_audit",
     "mfu_convert",
     "timeline",
+    "trace",
 ]
 
-_VERBS = ("account", "flops", "mfu_audit", "mfu_convert", "timeline")
+_VERBS = ("account", "flops", "mfu_audit", "mfu_convert", "timeline", "trace")
 
 
 def __getattr__(name: str) -> Any:

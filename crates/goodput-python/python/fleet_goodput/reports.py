@@ -169,6 +169,95 @@ class _Answer:
 
 
 @dataclass(frozen=True)
+class TraceFinding(_Row):
+    """A trace pattern: what to shorten, the lever to try, the trade-off to check."""
+
+    symptom: str
+    label: str
+    cause: str
+    factor: str
+    pattern: str
+    term: str
+    owner: str
+    lever: str
+    trade_off: str
+    time_ns: int
+    share: float
+    evidence: list[str]
+
+
+@dataclass(frozen=True)
+class TraceRank:
+    """One rank: nanoseconds of its judged steps, charged once."""
+
+    rank: int | None
+    file: str
+    window_ns: int
+    compute_ns: int
+    exposed_comm_ns: int
+    exposed_mem_ns: int
+    idle_ns: int
+    charges: dict[str, int]
+    """Every charge, as ``<class>_ns``."""
+    steps: list[dict[str, Any]]
+    """Steps with their host and device windows, as in the command's JSON."""
+
+
+@dataclass(frozen=True)
+class TraceReport(_Answer):
+    """Where the device-time of the steps went, over all ranks."""
+
+    window_ns: int
+    """Device-time of the judged steps of all ranks."""
+    charges: dict[str, int]
+    """Every nanosecond of it by charge, as ``<class>_ns``."""
+    program_goodput_upper_bound: float | None
+    """Kernels that compute over step time, input waits left out."""
+    term: str | None
+    """The term of the step to shorten, as far as the traces name one."""
+    findings: list[TraceFinding]
+    ranks: list[TraceRank]
+    warnings: list[str]
+    falls_short: bool
+    """Whether events were lost, or a warning questions a figure."""
+
+    @classmethod
+    def of(cls, report: _native.Report) -> TraceReport:
+        raw = json.loads(report.json())
+        keys = ("rank", "file")
+        amounts = ("window_ns", "compute_ns", "exposed_comm_ns", "exposed_mem_ns", "idle_ns", "charges")
+        ranks = [
+            TraceRank(
+                **{key: rank[key] for key in keys},
+                **{key: rank["total"][key] for key in amounts},
+                steps=rank["steps"],
+            )
+            for rank in raw["ranks"]
+        ]
+        return cls(
+            raw=raw,
+            _report=report,
+            window_ns=raw["total"]["window_ns"],
+            charges=raw["total"]["charges"],
+            program_goodput_upper_bound=raw["program_goodput_upper_bound"],
+            term=(raw["triage"] or {}).get("term"),
+            findings=[TraceFinding.of(row) for row in raw["findings"]],
+            ranks=ranks,
+            warnings=raw["warnings"],
+            falls_short=report.falls_short,
+        )
+
+    def to_arrow(self, table: str = "charges") -> _native.ArrowTable:
+        """Rows as an Arrow table: ``charges``, ``findings``, ``ranks``, ``blame``, ``kernels``, ``operators``,
+        ``classes`` or ``trace_files``."""
+        return self._report.table(table)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The whole report as one page that works offline; with ``path`` it is written there too."""
+        return _write(self._report.render("html", 100), path)
+
+
+@dataclass(frozen=True)
 class _Report(_Answer):
     factors: Factors
     held_ns: int

@@ -10,7 +10,7 @@ from datetime import datetime
 from . import _native
 from ._native import GoodputError
 from .counter import _training
-from .reports import AccountReport, FlopsReport, MfuAudit, MfuConversion, TimelineReport
+from .reports import AccountReport, FlopsReport, MfuAudit, MfuConversion, TimelineReport, TraceReport
 
 Path = str | os.PathLike[str]
 Time = str | int | datetime
@@ -23,6 +23,7 @@ def timeline(
     sacct: Iterable[Path] = (),
     live: bool = False,
     planned_steps: int | None = None,
+    traces: Iterable[Path] = (),
     devices: int | None = None,
     devices_per_slice: int | None = None,
     device: str | None = None,
@@ -53,6 +54,8 @@ def timeline(
         The job still runs: the window ends now.
     planned_steps
         Steps that the job planned to retain in the window.
+    traces
+        Step traces of the job: they divide its program loss by terms (``docs/trace.md``).
     devices, devices_per_slice, device, device_file, dtype, peak_tflops, flops_per_token
         What is known of the work and the devices beside the log: accelerators, their name, more devices than the
         catalogue's own, dtype of the arithmetic, dense peak of one device in TFLOP/s, model FLOPs per real token.
@@ -78,6 +81,7 @@ def timeline(
         "sacct": _paths(sacct),
         "live": live,
         "planned_steps": planned_steps,
+        "traces": _paths(traces),
         "work": {
             "devices": devices,
             "devices_per_slice": devices_per_slice,
@@ -93,6 +97,59 @@ def timeline(
     if not files:
         raise GoodputError("timeline: name one log or more")
     return TimelineReport.of(_native.timeline(json.dumps(request)))
+
+
+def trace(
+    *paths: Path,
+    ranks: Mapping[Path, int] | None = None,
+    raw_clocks: bool = False,
+    device: str | None = None,
+    device_file: Path | None = None,
+    mesh: Path | None = None,
+    timeline: Iterable[Path] = (),
+    top: int = 50,
+    title: str | None = None,
+) -> TraceReport:
+    """Where the device-time of the steps went, over all ranks, from step traces: ``goodput trace``.
+
+    Parameters
+    ----------
+    paths
+        Trace files, or directories of them, of any format that ``docs/trace.md`` lists.
+    ranks
+        Ranks of files that do not tell theirs.
+    raw_clocks
+        Compare the stamps of ranks as they are, without estimating clock offsets.
+    device, device_file
+        The device of all ranks, over what the traces say; more devices than the catalogue's own.
+    mesh
+        Mesh and sharding of the job, for the collective audit (``examples/mesh.yaml``).
+    timeline
+        The job's own logs: how long untraced steps take.
+    top
+        Rows of kernels and of operators.
+
+    Raises
+    ------
+    GoodputError
+        A trace that cannot be read, or ranks that cannot be told apart.
+
+    Source: ``docs/trace.md``.
+    """
+    if not paths:
+        raise GoodputError("trace: name one trace or more")
+    request = {
+        "paths": _paths(paths),
+        "ranks": [f"{os.fspath(path)}={rank}" for path, rank in (ranks or {}).items()],
+        "raw_clocks": raw_clocks,
+        "device": device,
+        "device_file": None if device_file is None else os.fspath(device_file),
+        "mesh": None if mesh is None else os.fspath(mesh),
+        "timeline": _paths(timeline),
+        "top": top,
+        "report": {"title": title},
+    }
+    return TraceReport.of(_native.trace(json.dumps(request)))
 
 
 def account(
