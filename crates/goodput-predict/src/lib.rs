@@ -4,5 +4,6 @@ pub mod cluster;
 pub mod collective;
 mod estimate;
 pub mod kernel;
+pub mod run;
 
 pub use estimate::{Basis, Estimate};
