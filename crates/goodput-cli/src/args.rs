@@ -301,6 +301,21 @@ pub struct TraceArgs {
     /// Rows of kernels and of operators.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
+    /// The model: what a step requires, for its MFU and for operations executed beyond it.
+    #[arg(long, value_name = "MODEL", requires = "global_batch", help_heading = "Model")]
+    pub model: Option<String>,
+    /// Tokens of a sequence [default: 4096].
+    #[arg(long, value_name = "N", requires = "model", help_heading = "Model", value_parser = clap::value_parser!(u64).range(1..))]
+    pub seq: Option<u64>,
+    /// Sequences of an optimizer step over the whole job.
+    #[arg(long, value_name = "N", requires = "model", help_heading = "Model", value_parser = clap::value_parser!(u64).range(1..))]
+    pub global_batch: Option<u64>,
+    /// Devices of the job, when the traces do not say.
+    #[arg(long, value_name = "N", requires = "model", help_heading = "Model", value_parser = clap::value_parser!(u64).range(1..))]
+    pub devices: Option<u64>,
+    /// dtype of the arithmetic [default: bf16].
+    #[arg(long, value_name = "NAME", requires = "model", help_heading = "Model")]
+    pub dtype: Option<String>,
     /// Mesh and sharding of the job: audits which collectives a step contains (examples/mesh.yaml).
     #[arg(long, value_name = "MESH.yaml")]
     pub mesh: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! `goodput trace`
 
-use goodput_verbs::{SamplingRequest, TraceRequest};
+use goodput_verbs::{SamplingRequest, TraceModelRequest, TraceRequest};
 
 use crate::args::TraceArgs;
 use crate::error::CliError;
@@ -15,6 +15,13 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
         raw_clocks: args.raw_clocks,
         device: args.device.clone(),
         device_file: args.device_file.clone(),
+        model: args.model.as_ref().map(|model| TraceModelRequest {
+            model: model.clone(),
+            sequence: args.seq,
+            global_batch: args.global_batch.unwrap_or_default(),
+            devices: args.devices,
+            dtype: args.dtype.clone(),
+        }),
         mesh: args.mesh.clone(),
         sampling: args.plan.as_ref().map(|budget| SamplingRequest {
             budget: budget.clone(),

@@ -21,6 +21,7 @@ mod request;
 mod time_argument;
 mod timeline;
 mod trace;
+mod trace_model;
 mod trace_plan;
 
 pub use account::{account, account_records, default_options};
@@ -34,6 +35,7 @@ pub use request::{AccountRequest, ReportRequest, TimelineInput, TimelineRequest,
 pub use time_argument::window;
 pub use timeline::timeline;
 pub use trace::{Progress, TraceRequest, trace};
+pub use trace_model::TraceModelRequest;
 pub use trace_plan::SamplingRequest;
 
 /// A verb's answer.

@@ -19,6 +19,7 @@ use serde::Deserialize;
 use crate::error::{Place, VerbError};
 use crate::inputs::Inputs;
 use crate::request::{ReportRequest, TimelineRequest};
+use crate::trace_model::{self, TraceModelRequest};
 use crate::trace_plan::{self, Known, SamplingRequest};
 use crate::{Answer, device, timeline};
 
@@ -36,6 +37,8 @@ pub struct TraceRequest {
     pub device: Option<String>,
     /// More devices than the catalogue's own.
     pub device_file: Option<PathBuf>,
+    /// The model, for the work that a step requires.
+    pub model: Option<TraceModelRequest>,
     /// Mesh and sharding, for the collective audit.
     pub mesh: Option<PathBuf>,
     /// What to trace next.
@@ -60,6 +63,7 @@ impl Default for TraceRequest {
             raw_clocks: false,
             device: None,
             device_file: None,
+            model: None,
             mesh: None,
             sampling: None,
             timeline: Vec::new(),
@@ -96,8 +100,14 @@ pub fn trace(
         analysis: Some((&analysis, &set.files)),
         timeline: job.as_ref().map(|(timeline, account)| (timeline, account)),
     };
+    let catalogue = device::catalogue(request.device_file.as_deref())?;
+    let model = request
+        .model
+        .as_ref()
+        .map(|model| trace_model::measure(model, request.device.as_deref(), &catalogue, &analysis));
     let beside = TraceBeside {
         untraced: job.as_ref().and_then(|(_, account)| untraced::compare(&analysis, account)),
+        model: model.transpose()?,
         audit: mesh.as_ref().map(|plan| trace_plan::audit(plan, &analysis)).transpose()?,
         sampling: request.sampling.as_ref().map(|ask| trace_plan::sampling(ask, &known)).transpose()?,
         warnings: warnings(&analysis, &set),
@@ -185,6 +195,7 @@ fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
             ));
         }
     }
+    warnings.dedup();
     if let Some(first) = set.passed_over.first() {
         warnings.push(format!(
             "{} files found in a directory are no traces, {} first",

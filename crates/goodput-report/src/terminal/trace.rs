@@ -12,6 +12,9 @@ pub(super) fn render(view: &TraceView, style: TerminalStyle) -> String {
     for line in words::trace_scope(view) {
         page.line(&line);
     }
+    for line in view.model.iter().flat_map(words::trace_model) {
+        page.line(&line);
+    }
     if let Some(untraced) = &view.untraced {
         page.line(&words::untraced(untraced));
     }

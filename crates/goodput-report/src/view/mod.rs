@@ -49,7 +49,7 @@ pub use trace::{
     AmountsView, AuditExtraView, AuditLineView, AuditView, BandwidthView, BlameView, ChargeView,
     FindingRowView, KernelRowView, MisplacedAxisView, NotSplitView, PeerRankView, PeersView, QuestionView,
     SampledRankView, SampledWindowView, SamplingView, StratumView, TermView, TraceBeside, TraceFileView,
-    TraceFindingView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView, TriggerView,
-    UntracedView,
+    TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView,
+    TriggerView, UntracedView,
 };
 pub use value::{CostView, LeverView};

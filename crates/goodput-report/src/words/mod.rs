@@ -2,7 +2,9 @@
 
 mod trace;
 
-pub(crate) use trace::{audit, peers, sampling, trace_findings, trace_scope, trace_title, triage, untraced};
+pub(crate) use trace::{
+    audit, peers, sampling, trace_findings, trace_model, trace_scope, trace_title, triage, untraced,
+};
 
 use goodput_core::{Boundary, CapacityTime, Owner, Timestamp};
 

@@ -3,7 +3,8 @@
 use crate::name::short_path;
 use crate::number::{count, counted, duration, percent, si};
 use crate::view::{
-    AuditView, Exact, PeersView, SamplingView, TraceFileView, TraceView, TriageView, UntracedView,
+    AuditView, Exact, PeersView, SamplingView, TraceFileView, TraceModelView, TraceView, TriageView,
+    UntracedView,
 };
 
 /// The title that the user gave, or the verb's own.
@@ -59,6 +60,27 @@ pub(crate) fn untraced(untraced: &UntracedView) -> String {
         duration(untraced.untraced_step_ns),
         untraced.ratio
     )
+}
+
+/// The traced steps against the model, a line each.
+pub(crate) fn trace_model(model: &TraceModelView) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{}: {} model FLOPs a device and step take {} at {} of {}; the traced step takes {}: program goodput (MFU, exact FLOPs) {}",
+        model.model,
+        si(model.model_flops_per_device.0 as f64, "FLOP"),
+        duration(model.ideal_step_ns),
+        si(model.peak_flops_per_second, "FLOP/s"),
+        model.device,
+        duration(model.traced_step_ns),
+        percent(Some(model.program_goodput))
+    )];
+    lines.extend(model.executed_over_model.map(|ratio| {
+        format!(
+            "by their shapes the traced operators execute {ratio:.3} times the model's FLOPs (shapes cover {} of the compute time)",
+            percent(model.executed_coverage)
+        )
+    }));
+    lines
 }
 
 /// What the audit found, a line each.

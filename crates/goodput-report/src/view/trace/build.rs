@@ -13,7 +13,8 @@ use goodput_trace::untraced::Untraced;
 use super::{
     AmountsView, AuditView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView,
     NotSplitView, PeerRankView, PeersView, QuestionView, SamplingView, TermView, TraceFileView,
-    TraceFindingView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
+    TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView,
+    UntracedView,
 };
 use crate::view::ViewSettings;
 
@@ -22,6 +23,8 @@ use crate::view::ViewSettings;
 pub struct TraceBeside {
     /// Traced steps against untraced ones.
     pub untraced: Option<Untraced>,
+    /// The traced steps against the model.
+    pub model: Option<TraceModelView>,
     /// The collective audit.
     pub audit: Option<AuditView>,
     /// What to trace next.
@@ -70,6 +73,7 @@ impl TraceView {
             collectives: rows(tables.collectives, top, |kind| (kind.label().to_owned(), None)),
             peers: analysis.peers.as_ref().map(|peers| peers_view(peers, analysis)),
             untraced: beside.untraced.map(UntracedView::from),
+            model: beside.model,
             audit: beside.audit,
             sampling: beside.sampling,
             files: files.iter().map(TraceFileView::from).collect(),

@@ -52,6 +52,8 @@ pub struct TraceView {
     pub peers: Option<PeersView>,
     /// Traced steps beside the untraced ones of the job's timeline, when one was given.
     pub untraced: Option<UntracedView>,
+    /// The traced steps against the work that the model requires, when a model was given.
+    pub model: Option<TraceModelView>,
     /// What the step communicates against what its mesh and sharding ask for, when a mesh was given.
     pub audit: Option<AuditView>,
     /// What to trace next, when asked for.
@@ -262,6 +264,39 @@ pub struct KernelRowView {
     pub p99_ns: i64,
     /// Longest.
     pub max_ns: i64,
+}
+
+/// The traced steps against the work that the model requires.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TraceModelView {
+    /// The model.
+    pub model: String,
+    /// Tokens of a sequence.
+    pub sequence_length: u64,
+    /// Sequences of a step of the job.
+    pub global_batch: u64,
+    /// Devices of the job.
+    pub devices: u64,
+    /// Device.
+    pub device: String,
+    /// dtype of the arithmetic.
+    pub dtype: String,
+    /// Dense peak of one device.
+    pub peak_flops_per_second: f64,
+    /// Useful model FLOPs of one device in a step.
+    pub model_flops_per_device: Exact,
+    /// Their time at the peak.
+    pub ideal_step_ns: i64,
+    /// Median length of the judged steps on the device.
+    pub traced_step_ns: i64,
+    /// Ideal over traced step time: MFU in exact FLOPs of the traced steps.
+    pub program_goodput: f64,
+    /// FLOPs that the recorded shapes give a device in a step; `None` without shapes.
+    pub executed_flops_per_device: Option<Exact>,
+    /// Share of the compute time that the shapes cover.
+    pub executed_coverage: Option<f64>,
+    /// Executed over model FLOPs: above 1 more is executed than the model needs, as far as shapes tell.
+    pub executed_over_model: Option<f64>,
 }
 
 /// Traced steps beside untraced ones.
