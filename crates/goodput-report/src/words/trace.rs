@@ -65,7 +65,7 @@ pub(crate) fn untraced(untraced: &UntracedView) -> String {
 /// The traced steps against the model, a line each.
 pub(crate) fn trace_model(model: &TraceModelView) -> Vec<String> {
     let mut lines = vec![format!(
-        "{}: {} model FLOPs a device and step take {} at {} of {}; the traced step takes {}: program goodput (MFU, exact FLOPs) {}",
+        "{}: {} of the model a device and step take {} at {} of {}; the traced step takes {}: program goodput (MFU, exact FLOPs) {}",
         model.model,
         si(model.model_flops_per_device.0 as f64, "FLOP"),
         duration(model.ideal_step_ns),
