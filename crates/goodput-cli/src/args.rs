@@ -461,6 +461,10 @@ pub struct SimulateArgs {
     /// Folder for the records and the true ledger.
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// Write the step traces of a small job instead: data_parallel, straggler, tensor_parallel, pipeline_1f1b, expert,
+    /// overlap_contention, host_bound, input_bound, clock_skew, cut_captures or hybrid.
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    pub traces: Option<String>,
     /// Seed, over the scenario's.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

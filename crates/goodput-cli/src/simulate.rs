@@ -1,6 +1,8 @@
 //! `goodput simulate`
 
-use goodput_simulate::{Scenario, simulate};
+use std::path::PathBuf;
+
+use goodput_simulate::{Scenario, simulate, step_trace};
 
 use crate::args::SimulateArgs;
 use crate::error::CliError;
@@ -8,6 +10,9 @@ use crate::output::{self, Answer};
 
 /// Writes the records of a scenario and their true ledger.
 pub fn run(args: &SimulateArgs) -> Result<Answer, CliError> {
+    if let Some(name) = &args.traces {
+        return traces(name, args);
+    }
     let mut scenario = match &args.scenario {
         None => Scenario::demo().map_err(|e| CliError::new(e.to_string()))?,
         Some(path) => {
@@ -21,6 +26,23 @@ pub fn run(args: &SimulateArgs) -> Result<Answer, CliError> {
         scenario.seed = seed;
     }
     let paths = simulate(&scenario).write(&args.output).map_err(|e| CliError::io(&args.output, &e))?;
+    print_paths(&paths)
+}
+
+/// Writes the step traces of a small job and what each nanosecond is charged to.
+fn traces(name: &str, args: &SimulateArgs) -> Result<Answer, CliError> {
+    let mut scenario = step_trace::Scenario::named(name).ok_or_else(|| {
+        CliError::new(format!("--traces {name}: not a scenario"))
+            .help(format!("known: {}", step_trace::Scenario::NAMES.join(", ")))
+    })?;
+    if let Some(seed) = args.seed {
+        scenario.seed = seed;
+    }
+    let written = step_trace::simulate(&scenario).write(&args.output);
+    print_paths(&written.map_err(|e| CliError::io(&args.output, &e))?)
+}
+
+fn print_paths(paths: &[PathBuf]) -> Result<Answer, CliError> {
     let list: String = paths.iter().map(|path| format!("{}\n", path.display())).collect();
     output::print(&list)?;
     Ok(Answer::Complete)
