@@ -1,9 +1,33 @@
 //! What is asked: a model on a cluster, laid out and trained in a stated way.
+//!
+//! ```
+//! use std::path::Path;
+//! use goodput_predict::run::Run;
+//! let run = Run::from_yaml("run.yaml", "
+//! model: megatron-22b
+//! cluster: DGX A100
+//! devices: 8
+//! layout: {tp: 8, sp: true}
+//! batch: {sequence: 2048, micro: 4, global: 4}
+//! recompute: selective
+//! ", Path::new("."))?;
+//! assert_eq!(run.micro_batches(), Some(1));
+//! # Ok::<(), goodput_predict::run::RunError>(())
+//! ```
+
+mod check;
+mod framework;
+mod precision;
+mod yaml;
 
 use goodput_model::Architecture;
+use serde::Deserialize;
 
 use crate::cluster::Cluster;
-use crate::kernel::{Dispatch, Format, Fusion};
+
+pub use check::RunError;
+pub use framework::{Framework, UnknownFramework};
+pub use precision::{Precision, UnknownPrecision};
 
 /// One training job, complete. Degrees multiply to the devices: `tp x cp x pp x dp`; experts are spread over `ep x etp` of
 /// them.
@@ -62,14 +86,40 @@ pub struct Layout {
     pub overlap_parameters: bool,
     /// Whether tensor-parallel exchanges are cut into pieces that run beside their products.
     pub overlap_tensor: bool,
-    /// Layers of the first and of the last stage less than those of the others (zero-bubble setups), whole layers.
+    /// Layers of the first and of the last part less than those of the others (zero-bubble setups), whole layers.
     pub uneven_ends: [u32; 2],
 }
 
+impl Default for Layout {
+    /// One device, nothing split.
+    fn default() -> Self {
+        Self {
+            tensor: 1,
+            sequence_parallel: false,
+            context: 1,
+            context_method: ContextMethod::default(),
+            pipeline: 1,
+            schedule: Schedule::OneForwardOneBackward,
+            expert: 1,
+            expert_tensor: 1,
+            data: 1,
+            sharding: Sharding::None,
+            shard_size: None,
+            bucket_bytes: None,
+            overlap_gradients: false,
+            overlap_parameters: false,
+            overlap_tensor: false,
+            uneven_ends: [0, 0],
+        }
+    }
+}
+
 /// How context ranks exchange keys and values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ContextMethod {
     /// Passed around, beside the attention of the part at hand.
+    #[default]
     Ring,
     /// Gathered before the attention.
     AllGather,
@@ -128,25 +178,12 @@ pub enum Recompute {
     Layers(u32),
 }
 
-/// Formats.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Precision {
-    /// Of the matrix products of the layers.
-    pub products: Format,
-    /// Bytes of an element of activations on the wire and in memory.
-    pub activation_bytes: u32,
-    /// Bytes of a parameter as it is used.
-    pub parameter_bytes: u32,
-    /// Bytes of a gradient as it is accumulated and reduced.
-    pub gradient_bytes: u32,
-    /// Whether the attention runs in the products' format.
-    pub low_precision_attention: bool,
-}
-
 /// The optimizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Optimizer {
     /// Two moments and a master copy in fp32.
+    #[default]
     Adam,
     /// Momentum and orthogonalised updates of matrices.
     Muon,
@@ -155,7 +192,8 @@ pub enum Optimizer {
 }
 
 /// Sequences of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Batch {
     /// Tokens of a sequence.
     pub sequence: u64,
@@ -163,19 +201,6 @@ pub struct Batch {
     pub micro: u64,
     /// Sequences of a step of the job.
     pub global: u64,
-}
-
-/// How a framework runs the step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Framework {
-    /// How kernels are launched.
-    pub dispatch: Dispatch,
-    /// Which kernels are fused.
-    pub fusion: Fusion,
-    /// Whether attention is one fused kernel.
-    pub fused_attention: bool,
-    /// Whether dropout is on.
-    pub dropout: bool,
 }
 
 impl Run {

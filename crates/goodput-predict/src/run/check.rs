@@ -1,0 +1,265 @@
+//! Whether a run can be: each field against the others.
+
+use goodput_model::architecture::{FeedForward, Mixer, TextModel};
+use goodput_model::device::Catalogue;
+
+use super::{ContextMethod, Run, Schedule};
+
+/// Why a run cannot be predicted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The file is no YAML, or not of this form.
+    #[error("{label}: {message}")]
+    Yaml {
+        /// The file as the user named it.
+        label: String,
+        /// What is wrong, with its line.
+        message: String,
+    },
+    /// A field that cannot be right.
+    #[error("{label}, field {field}: {message}")]
+    Field {
+        /// The file as the user named it.
+        label: String,
+        /// The field.
+        field: String,
+        /// What was found, what was expected and what to write.
+        message: String,
+    },
+}
+
+impl Run {
+    /// Whether model, cluster, layout and batch fit each other. `label` is the file's name, for errors.
+    ///
+    /// # Errors
+    /// [`RunError::Field`] names the first field that does not fit, what was found and the remedy.
+    pub fn check(&self, label: &str) -> Result<(), RunError> {
+        let check = Check { run: self, label };
+        check.layout()?;
+        check.batch()?;
+        check.device()?;
+        check.model()
+    }
+
+    /// The text model, which is what can be predicted.
+    ///
+    /// # Errors
+    /// [`RunError::Field`] for a vision, diffusion or encoder model.
+    pub fn text(&self, label: &str) -> Result<&TextModel, RunError> {
+        let model = &self.architecture;
+        let refuse = |found: &str| {
+            Check { run: self, label }.field("model", format!(
+                "{} has {found}, whose kernels are not listed yet: give a decoder of attention or latent-attention blocks",
+                model.name
+            ))
+        };
+        if model.vision.is_some() {
+            return refuse("a vision tower");
+        }
+        let Some(text) = &model.text else { return refuse("no text model") };
+        if !text.encoder.is_empty() {
+            return refuse("an encoder");
+        }
+        for blocks in &text.decoder {
+            if !matches!(blocks.mixer, Mixer::Attention(_) | Mixer::LatentAttention(_)) {
+                return refuse("blocks without softmax attention");
+            }
+        }
+        Ok(text)
+    }
+}
+
+struct Check<'a> {
+    run: &'a Run,
+    label: &'a str,
+}
+
+type Checked = Result<(), RunError>;
+
+impl Check<'_> {
+    fn field<T>(&self, field: &str, message: String) -> Result<T, RunError> {
+        Err(RunError::Field { label: self.label.to_owned(), field: field.to_owned(), message })
+    }
+
+    fn divides(&self, field: &str, degree: u64, whole: u64, of: &str) -> Checked {
+        if degree > 0 && whole.is_multiple_of(degree) {
+            return Ok(());
+        }
+        self.field(field, format!("{degree} does not divide {of} ({whole}): choose a divisor of it"))
+    }
+
+    fn layout(&self) -> Checked {
+        let layout = &self.run.layout;
+        let degrees = [
+            ("layout.tp", layout.tensor),
+            ("layout.cp", layout.context),
+            ("layout.pp", layout.pipeline),
+            ("layout.dp", layout.data),
+            ("layout.ep", layout.expert),
+            ("layout.etp", layout.expert_tensor),
+            ("devices", self.run.devices),
+        ];
+        if let Some((field, _)) = degrees.iter().find(|(_, degree)| *degree == 0) {
+            return self.field(field, "0 is not possible: give at least 1".to_owned());
+        }
+        let product = [layout.tensor, layout.context, layout.pipeline, layout.data]
+            .into_iter()
+            .fold(1u128, |product, degree| product * u128::from(degree));
+        if product != u128::from(self.run.devices) {
+            let message = format!(
+                "tp {} x cp {} x pp {} x dp {} = {product} is not the {} devices: change a degree or `devices`",
+                layout.tensor, layout.context, layout.pipeline, layout.data, self.run.devices
+            );
+            return self.field("layout", message);
+        }
+        if layout.sequence_parallel && layout.tensor == 1 {
+            return self.field(
+                "layout.sp",
+                "sequence parallelism splits over tensor ranks: set tp above 1, or sp: false".to_owned(),
+            );
+        }
+        let of_a_stage = u64::from(layout.tensor) * u64::from(layout.context) * u64::from(layout.data);
+        let experts = u64::from(layout.expert) * u64::from(layout.expert_tensor);
+        self.divides("layout.ep", experts, of_a_stage, "the devices of a stage, tp x cp x dp, as ep x etp")?;
+        if let Some(size) = layout.shard_size {
+            self.divides(
+                "layout.shard_size",
+                size.into(),
+                u64::from(layout.data) * u64::from(layout.context),
+                "the replicas, dp x cp",
+            )?;
+        }
+        let in_a_node = u64::from(self.run.cluster.devices_per_node);
+        if u64::from(self.run.devices) > in_a_node && self.run.cluster.network.is_none() {
+            return self.field("cluster", format!(
+                "{} has no network and {in_a_node} devices a node: give its `network`, or at most {in_a_node} devices",
+                self.run.cluster.name
+            ));
+        }
+        Ok(())
+    }
+
+    fn batch(&self) -> Checked {
+        let (batch, layout) = (&self.run.batch, &self.run.layout);
+        if batch.sequence == 0 || batch.micro == 0 || batch.global == 0 {
+            return self.field("batch", "sequence, micro and global are at least 1".to_owned());
+        }
+        let Some(count) = self.run.micro_batches() else {
+            return self.field("batch.global", format!(
+                "{} sequences do not split into micro-batches of {} on {} replicas: give a multiple of {}",
+                batch.global, batch.micro, layout.data, batch.micro * u64::from(layout.data)
+            ));
+        };
+        // Ring and gathered context hold an early and a late chunk of the sequence each.
+        let chunks = if layout.context == 1 { 1 } else { 2 * u64::from(layout.context) };
+        self.divides("batch.sequence", chunks, batch.sequence, "the sequence, in chunks of 2 x cp")?;
+        let split = u64::from(if layout.sequence_parallel { layout.tensor } else { 1 });
+        let tokens = batch.sequence / u64::from(layout.context);
+        self.divides("layout.sp", split, tokens, "the tokens of a context rank, as tp")?;
+        if let Schedule::Interleaved { .. } = layout.schedule {
+            self.divides(
+                "layout.pp",
+                layout.pipeline.into(),
+                count,
+                "the micro-batches of an interleaved schedule",
+            )?;
+        }
+        Ok(())
+    }
+
+    fn device(&self) -> Checked {
+        let device = match Catalogue::built_in().find(&self.run.cluster.device) {
+            Ok(device) => device,
+            Err(error) => return self.field("cluster.device", error.to_string()),
+        };
+        match device.peak(self.run.precision.products.dtype()) {
+            Ok(_) => Ok(()),
+            Err(error) => self.field(
+                "precision",
+                format!("{error}; choose another precision, or state `dense_peaks` in a device file"),
+            ),
+        }
+    }
+
+    fn model(&self) -> Checked {
+        let layout = &self.run.layout;
+        let text = self.run.text(self.label)?;
+        let layers: u64 = text.decoder.iter().map(|blocks| blocks.blocks).sum();
+        let parts = u64::from(layout.pipeline) * u64::from(self.run.parts());
+        let [first, last] = layout.uneven_ends.map(u64::from);
+        if layers + first + last < parts {
+            return self.field(
+                "layout.pp",
+                format!(
+                    "{parts} parts for {layers} layers: choose pp x vpp of at most {}",
+                    layers + first + last
+                ),
+            );
+        }
+        let each = (layers + first + last) / parts;
+        self.divides(
+            "layout.pp",
+            parts,
+            layers + first + last,
+            "the layers (with those that the ends lack), as pp x vpp",
+        )?;
+        if first.max(last) > each || (parts == 1 && first + last > 0) {
+            return self.field(
+                "layout.uneven_ends",
+                format!("the ends lack more than their {each} layers: give fewer"),
+            );
+        }
+        let tensor = u64::from(layout.tensor);
+        for blocks in &text.decoder {
+            let (heads, kv_heads) = match &blocks.mixer {
+                Mixer::Attention(attention) => (attention.heads, attention.kv_heads),
+                Mixer::LatentAttention(attention) => (attention.heads, attention.heads),
+                _ => continue,
+            };
+            self.divides("layout.tp", tensor, heads, "the query heads")?;
+            // Fewer key and value heads than ranks are held several times.
+            if kv_heads >= tensor {
+                self.divides("layout.tp", tensor, kv_heads, "the key and value heads")?;
+            } else {
+                self.divides(
+                    "layout.tp",
+                    kv_heads,
+                    tensor,
+                    "tp, in which key and value heads are held several times",
+                )?;
+            }
+            if layout.context_method == ContextMethod::Ulysses {
+                self.divides(
+                    "layout.cp",
+                    tensor * u64::from(layout.context),
+                    heads,
+                    "the query heads, as tp x cp under ulysses",
+                )?;
+            }
+            match &blocks.feed_forward {
+                FeedForward::Dense(dense) => {
+                    self.divides("layout.tp", tensor, dense.inner, "the inner width")?
+                }
+                FeedForward::Experts(experts) => {
+                    self.divides("layout.ep", layout.expert.into(), experts.experts, "the experts")?;
+                    self.divides(
+                        "layout.etp",
+                        layout.expert_tensor.into(),
+                        experts.inner,
+                        "the experts' inner width",
+                    )?;
+                }
+                FeedForward::None => {}
+            }
+        }
+        if layout.expert > 1
+            && !text.decoder.iter().any(|blocks| matches!(blocks.feed_forward, FeedForward::Experts(_)))
+        {
+            return self.field(
+                "layout.ep",
+                format!("{} has no experts to spread: set ep to 1", self.run.architecture.name),
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! How a framework runs the step: which kernels are fused, what runs beside what, how kernels are launched.
+
+use crate::collective::Release;
+use crate::kernel::{Dispatch, Fusion};
+
+/// How a framework runs the step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Framework {
+    /// Its name.
+    pub name: String,
+    /// How kernels are launched.
+    pub dispatch: Dispatch,
+    /// Which elementwise kernels are fused.
+    pub fusion: Fusion,
+    /// Whether a norm is one kernel made for it (Apex, Transformer Engine).
+    pub fused_norm: bool,
+    /// Whether the loss is one kernel made for it.
+    pub fused_loss: bool,
+    /// Whether attention is one fused kernel.
+    pub fused_attention: bool,
+    /// Whether dropout is on.
+    pub dropout: bool,
+    /// Whether queries, keys and values, and gate and up projection, are products of their own.
+    pub separate_projections: bool,
+    /// Whether tensor-parallel exchanges of the backward pass run beside the products of the same layer: input gradients
+    /// reduced beside the weight gradient, inputs gathered again beside the input gradient.
+    pub overlap_backward: bool,
+    /// Whether weight gradients are added to the gradient buffer by the product itself.
+    pub fused_accumulation: bool,
+    /// Whether a sent activation is split over the tensor ranks and gathered where it arrives.
+    pub scatter_gather: bool,
+    /// The vocabulary is padded to a multiple of this and of the tensor degree.
+    pub vocabulary_multiple: u64,
+    /// The release of NCCL; the newest that is known where it is not stated.
+    pub nccl: Option<&'static Release>,
+}
+
+/// No profile has that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("framework {name:?} is not known: expected {}", Framework::NAMES.join(", "))]
+pub struct UnknownFramework {
+    /// The name as given.
+    pub name: String,
+}
+
+impl Framework {
+    /// The names of all profiles.
+    pub const NAMES: [&'static str; 7] = [
+        "megatron-lm",
+        "megatron-lm-2022",
+        "megatron-bridge",
+        "torchtitan",
+        "mosaic-llm-foundry",
+        "zero-bubble",
+        "vtrain",
+    ];
+
+    /// The profile of a name.
+    ///
+    /// - `megatron-lm`: Megatron-Core with Transformer Engine: norms, losses and attention fused, no dropout.
+    /// - `megatron-lm-2022`: Megatron-LM of Korthikanti et al.: attention in memory with its softmax fused, Apex norms,
+    ///   jitted bias, GELU and dropout, dropout on; NCCL of the time.
+    /// - `megatron-bridge`: as `megatron-lm`, with captured graphs.
+    /// - `torchtitan`: `torch.compile`, FSDP2, attention by `scaled_dot_product_attention`.
+    /// - `mosaic-llm-foundry`: eager MPT with FlashAttention.
+    /// - `zero-bubble`: the fork of Megatron-LM of 2023 that measured zero-bubble schedules: FlashAttention, no dropout.
+    /// - `vtrain`: Megatron-DeepSpeed as vTrain measured it: as `megatron-lm-2022` without overlap in the backward pass.
+    ///
+    /// # Errors
+    /// [`UnknownFramework`] lists the names.
+    pub fn named(name: &str) -> Result<Self, UnknownFramework> {
+        let lower = name.trim().to_ascii_lowercase();
+        let release = |version| Release::of_version(version).ok();
+        let core = Self {
+            name: lower.clone(),
+            dispatch: Dispatch::Compiled,
+            fusion: Fusion::Fused,
+            fused_norm: true,
+            fused_loss: true,
+            fused_attention: true,
+            dropout: false,
+            separate_projections: false,
+            overlap_backward: true,
+            fused_accumulation: true,
+            scatter_gather: true,
+            vocabulary_multiple: 128,
+            nccl: None,
+        };
+        let of_2022 = Self {
+            dispatch: Dispatch::Eager,
+            fusion: Fusion::Joined,
+            fused_loss: false,
+            fused_attention: false,
+            dropout: true,
+            nccl: release("2.12"),
+            ..core.clone()
+        };
+        Ok(match lower.as_str() {
+            "megatron-lm" => core,
+            "megatron-bridge" => Self { dispatch: Dispatch::Graph, ..core },
+            "megatron-lm-2022" => of_2022,
+            "zero-bubble" => Self { fused_attention: true, dropout: false, nccl: release("2.18"), ..of_2022 },
+            "vtrain" => Self { overlap_backward: false, fused_accumulation: false, ..of_2022 },
+            "torchtitan" => Self {
+                fusion: Fusion::Joined,
+                fused_norm: false,
+                fused_loss: false,
+                separate_projections: true,
+                overlap_backward: false,
+                fused_accumulation: false,
+                scatter_gather: false,
+                vocabulary_multiple: 1,
+                ..core
+            },
+            "mosaic-llm-foundry" => Self {
+                dispatch: Dispatch::Eager,
+                fusion: Fusion::Eager,
+                fused_norm: true,
+                fused_loss: true,
+                overlap_backward: false,
+                fused_accumulation: false,
+                scatter_gather: false,
+                vocabulary_multiple: 1,
+                ..core
+            },
+            _ => return Err(UnknownFramework { name: name.to_owned() }),
+        })
+    }
+
+    /// Rows of the embedding with padding, on `tensor` ranks.
+    #[must_use]
+    pub fn padded_vocabulary(&self, vocabulary: u64, tensor: u32) -> u64 {
+        vocabulary.next_multiple_of((self.vocabulary_multiple * u64::from(tensor)).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_a_profile_and_another_is_refused_with_the_list() {
+        for name in Framework::NAMES {
+            assert_eq!(Framework::named(name).unwrap().name, name);
+        }
+        let error = Framework::named("pytorch").unwrap_err().to_string();
+        assert!(error.contains("\"pytorch\"") && error.contains("torchtitan"), "{error}");
+    }
+
+    #[test]
+    fn megatron_pads_the_vocabulary() {
+        let megatron = Framework::named("megatron-lm").unwrap();
+        assert_eq!(megatron.padded_vocabulary(50_257, 8), 51_200);
+        assert_eq!(Framework::named("torchtitan").unwrap().padded_vocabulary(128_256, 1), 128_256);
+    }
+}
