@@ -5,5 +5,6 @@ pub mod collective;
 mod estimate;
 pub mod kernel;
 pub mod run;
+pub mod validate;
 
 pub use estimate::{Basis, Estimate};

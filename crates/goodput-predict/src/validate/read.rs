@@ -1,0 +1,64 @@
+//! Rows of a CSV file.
+
+use std::io::Read;
+
+use super::fields::{Fields, Refusal};
+use super::row::{RunRow, convert};
+use super::rules::Rules;
+use crate::cluster::Clusters;
+
+/// A file that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// No CSV.
+    #[error("{label}: {source}")]
+    Csv {
+        /// The file as the user named it.
+        label: String,
+        /// What is wrong, with its line.
+        source: csv::Error,
+    },
+    /// No column that a run needs.
+    #[error(
+        "{label}: there is no column `{column}`; RUNS.csv has one run a row, its columns are in docs/validation.md"
+    )]
+    Column {
+        /// The file as the user named it.
+        label: String,
+        /// The column.
+        column: &'static str,
+    },
+}
+
+/// Every row, as a run or with the reason why it is none, in the file's order.
+///
+/// Columns may stand in any order; one that is missing counts as empty, and others are passed over. `id`, `n_devices`
+/// and `gbs` must be there, so that a file of something else is not taken for one of refused rows.
+///
+/// # Errors
+/// [`ReadError`] where the file is no CSV or has none of a run's columns.
+pub fn read(
+    label: &str,
+    input: impl Read,
+    rules: &Rules,
+    clusters: &Clusters,
+) -> Result<Vec<Result<RunRow, Refusal>>, ReadError> {
+    let error = |source| ReadError::Csv { label: label.to_owned(), source };
+    let mut reader = csv::ReaderBuilder::new().flexible(false).from_reader(input);
+    let columns = reader.headers().map_err(error)?.clone();
+    for column in ["id", "n_devices", "gbs"] {
+        if !columns.iter().any(|known| known.trim() == column) {
+            return Err(ReadError::Column { label: label.to_owned(), column });
+        }
+    }
+    reader
+        .records()
+        .map(|record| {
+            let record = record.map_err(error)?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let named = columns.iter().zip(&record);
+            let fields = named.map(|(column, value)| (column.trim().to_owned(), value.to_owned())).collect();
+            Ok(convert(Fields::new(line, fields), rules, clusters))
+        })
+        .collect()
+}

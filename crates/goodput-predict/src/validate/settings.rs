@@ -1,0 +1,116 @@
+//! How a row's framework runs the step: recompute, formats, kernels, optimizer.
+
+use super::fields::{Fields, Refusal};
+use crate::kernel::{Dispatch, Format, Fusion};
+use crate::run::{Framework, Optimizer, Precision, Recompute};
+
+/// What is said under `recompute`, by its first words.
+pub(super) fn recompute(row: &Fields) -> Result<Recompute, Refusal> {
+    let text = row.text("recompute").to_ascii_lowercase();
+    let starts = |word: &str| text.starts_with(word);
+    if let Some(layers) = text.strip_prefix("full, ").and_then(|rest| rest.strip_suffix(" layers")) {
+        let layers = layers.parse().map_err(|_| row.refuse("recompute", "full, N layers"))?;
+        return Ok(Recompute::Layers(layers));
+    }
+    // torchtitan's selection "op" keeps attention and every other product; Megatron's modules but the attention core are
+    // cheap beside the layer: both are taken as the cheap modules.
+    match text.as_str() {
+        "none" => Ok(Recompute::None),
+        _ if starts("none ") => Ok(Recompute::None),
+        "full" => Ok(Recompute::Full),
+        _ if starts("full (") => Ok(Recompute::Full),
+        _ if starts("selective (core attention)") || text == "selective modules: core_attn" => {
+            Ok(Recompute::AttentionCore)
+        }
+        _ if starts("selective ac") || starts("selective modules: ") => Ok(Recompute::Cheap),
+        _ => {
+            let expected = "none, full, full, N layers, selective (core attention), selective AC per op or \
+                            selective modules: NAMES";
+            Err(row.refuse("recompute", expected))
+        }
+    }
+}
+
+/// `precision_class`, and `precision` where it says how fp8 is scaled.
+pub(super) fn precision(row: &Fields) -> Result<Precision, Refusal> {
+    let as_published = row.text("precision").to_ascii_lowercase();
+    let products = match row.text("precision_class").to_ascii_lowercase().as_str() {
+        // 16-bit formats take the same time.
+        "bf16" | "bf16-or-fp16" => Format::Bf16,
+        "fp16" => Format::Fp16,
+        "fp8" if as_published.contains("fp8-sc") || as_published.contains("block") => Format::Fp8Block,
+        "fp8-block" => Format::Fp8Block,
+        "fp8" | "mxfp8" => Format::Fp8,
+        "nvfp4" => Format::Nvfp4,
+        "tf32" => Format::Tf32,
+        "fp32" => Format::Fp32,
+        _ => {
+            return Err(
+                row.refuse("precision_class", "bf16, fp16, fp8, fp8-block, mxfp8, nvfp4, tf32 or fp32")
+            );
+        }
+    };
+    Ok(Precision {
+        products,
+        activation_bytes: row.count("activation_bytes")?,
+        parameter_bytes: row.count("parameter_bytes")?,
+        gradient_bytes: row.count("gradient_bytes")?,
+        low_precision_attention: row.optional_switch("low_precision_attention")?.unwrap_or(false),
+    })
+}
+
+pub(super) fn framework(row: &Fields) -> Result<Framework, Refusal> {
+    Ok(Framework {
+        dispatch: match row.text("dispatch") {
+            "eager" => Dispatch::Eager,
+            "compiled" => Dispatch::Compiled,
+            "graph" => Dispatch::Graph,
+            _ => return Err(row.refuse("dispatch", "eager, compiled or graph")),
+        },
+        fusion: match row.text("fusion") {
+            "eager" => Fusion::Eager,
+            "joined" => Fusion::Joined,
+            "fused" => Fusion::Fused,
+            _ => return Err(row.refuse("fusion", "eager, joined or fused")),
+        },
+        fused_attention: row.switch("fused_attention")?,
+        dropout: row.switch("dropout")?,
+    })
+}
+
+pub(super) fn optimizer(row: &Fields) -> Result<Optimizer, Refusal> {
+    match row.text("optimizer").to_ascii_lowercase().as_str() {
+        "adam" | "adamw" => Ok(Optimizer::Adam),
+        "muon" => Ok(Optimizer::Muon),
+        "sgd" => Ok(Optimizer::Sgd),
+        _ => Err(row.refuse("optimizer", "adam, muon or sgd")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(column: &str, text: &str) -> Fields {
+        Fields::new(1, [(column.to_owned(), text.to_owned())].into())
+    }
+
+    #[rstest::rstest]
+    #[case("none (--recompute-num-layers 0)", Recompute::None)]
+    #[case("full (activation checkpointing)", Recompute::Full)]
+    #[case("full, 5 layers", Recompute::Layers(5))]
+    #[case("selective (core attention) + sequence parallel", Recompute::AttentionCore)]
+    #[case("selective AC (op-level)", Recompute::Cheap)]
+    #[case("selective modules: layernorm+moe_act", Recompute::Cheap)]
+    fn texts_of_recompute(#[case] text: &str, #[case] expected: Recompute) {
+        assert_eq!(recompute(&row("recompute", text)).unwrap(), expected);
+    }
+
+    #[rstest::rstest]
+    #[case("")]
+    #[case("fullish")]
+    #[case("remat_policy=minimal")]
+    fn what_is_not_known_is_not_guessed(#[case] text: &str) {
+        assert_eq!(recompute(&row("recompute", text)).unwrap_err().found, text);
+    }
+}
