@@ -112,7 +112,7 @@ fn schedule(row: &Fields) -> Result<Schedule, Refusal> {
     }
 }
 
-/// Layers that the first and last stage have less.
+/// Layers that the first part of the first stage and the last of the last have less.
 fn ends(row: &Fields, layers: u32, pipeline: u32, parts: u32) -> Result<[u32; 2], Refusal> {
     if pipeline == 1 {
         return Ok([0, 0]);

@@ -7,8 +7,8 @@ use goodput_model::{Architecture, Mask};
 
 use super::fields::{Fields, Refusal};
 
-/// The text model that the columns describe. `tensor` is what the vocabulary's padding depends on.
-pub(super) fn architecture(row: &Fields, tensor: u32) -> Result<Architecture, Refusal> {
+/// The text model that the columns describe.
+pub(super) fn architecture(row: &Fields) -> Result<Architecture, Refusal> {
     let layers: u64 = row.count("n_layers")?;
     let mut decoder = Vec::new();
     let experts: Option<u64> = row.optional_count("moe_experts")?;
@@ -57,10 +57,9 @@ pub(super) fn architecture(row: &Fields, tensor: u32) -> Result<Architecture, Re
         "rotary" | "alibi" | "none" => 0,
         _ => return Err(row.refuse("positions", "learned, rotary, alibi or none")),
     };
-    let padding = row.optional_count::<u64>("vocab_padding")?.unwrap_or(1) * u64::from(tensor);
     let text = TextModel {
         width: row.count("hidden")?,
-        vocabulary: row.count::<u64>("vocab")?.next_multiple_of(padding),
+        vocabulary: row.count("vocab")?,
         positions,
         token_types: 0,
         tied: row.switch("tied_embeddings")?,

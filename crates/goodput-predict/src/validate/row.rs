@@ -6,7 +6,7 @@ use super::fields::{Assumption, Fields, Refusal};
 use super::rules::Rules;
 use super::{layout, model, settings};
 use crate::cluster::{Cluster, Clusters};
-use crate::run::Run;
+use crate::run::{Run, RunError};
 
 /// A measured run.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +67,7 @@ pub(super) fn convert(mut row: Fields, rules: &Rules, clusters: &Clusters) -> Re
     }
     let devices = row.count("n_devices")?;
     let layout = layout::layout(&row, devices)?;
-    let architecture = model::architecture(&row, layout.tensor)?;
+    let architecture = model::architecture(&row)?;
     let batch = layout::batch(&row, layout.data)?;
     let cluster = cluster(&row, clusters)?;
     let run = Run {
@@ -81,6 +81,12 @@ pub(super) fn convert(mut row: Fields, rules: &Rules, clusters: &Clusters) -> Re
         layout,
         cluster,
     };
+    run.check("row").map_err(|error| match error {
+        RunError::Field { field, message, .. } => {
+            row.refuse_found("layout", format!("{field}: {message}"), "a run whose parts fit")
+        }
+        RunError::Yaml { message, .. } => row.refuse_found("layout", message, "a run"),
+    })?;
     let measured = measured(&row, &run)?;
     // Last, so that the refusal names the column where one is the reason.
     if matches!(row.text("completeness"), "partial" | "minimal") {

@@ -1,6 +1,7 @@
 //! How a row's framework runs the step: recompute, formats, kernels, optimizer.
 
 use super::fields::{Fields, Refusal};
+use crate::collective::Release;
 use crate::kernel::{Dispatch, Format, Fusion};
 use crate::run::{Framework, Optimizer, Precision, Recompute};
 
@@ -59,23 +60,33 @@ pub(super) fn precision(row: &Fields) -> Result<Precision, Refusal> {
     })
 }
 
+/// The profile of a name, and what the row states otherwise.
 pub(super) fn framework(row: &Fields) -> Result<Framework, Refusal> {
-    Ok(Framework {
-        dispatch: match row.text("dispatch") {
-            "eager" => Dispatch::Eager,
-            "compiled" => Dispatch::Compiled,
-            "graph" => Dispatch::Graph,
-            _ => return Err(row.refuse("dispatch", "eager, compiled or graph")),
-        },
-        fusion: match row.text("fusion") {
-            "eager" => Fusion::Eager,
-            "joined" => Fusion::Joined,
-            "fused" => Fusion::Fused,
-            _ => return Err(row.refuse("fusion", "eager, joined or fused")),
-        },
-        fused_attention: row.switch("fused_attention")?,
-        dropout: row.switch("dropout")?,
-    })
+    let mut framework =
+        Framework::named(row.text("profile")).map_err(|error| row.refuse("profile", error.to_string()))?;
+    match row.text("dispatch") {
+        "" => {}
+        "eager" => framework.dispatch = Dispatch::Eager,
+        "compiled" => framework.dispatch = Dispatch::Compiled,
+        "graph" => framework.dispatch = Dispatch::Graph,
+        _ => return Err(row.refuse("dispatch", "eager, compiled or graph")),
+    }
+    match row.text("fusion") {
+        "" => {}
+        "eager" => framework.fusion = Fusion::Eager,
+        "joined" => framework.fusion = Fusion::Joined,
+        "fused" => framework.fusion = Fusion::Fused,
+        _ => return Err(row.refuse("fusion", "eager, joined or fused")),
+    }
+    let stated = |column, default| Ok(row.optional_switch(column)?.unwrap_or(default));
+    framework.fused_attention = stated("fused_attention", framework.fused_attention)?;
+    framework.dropout = stated("dropout", framework.dropout)?;
+    if !row.is_empty("nccl") {
+        let release =
+            Release::of_version(row.text("nccl")).map_err(|_| row.refuse("nccl", "a release, as 2.26.2"))?;
+        framework.nccl = Some(release);
+    }
+    Ok(framework)
 }
 
 pub(super) fn optimizer(row: &Fields) -> Result<Optimizer, Refusal> {
