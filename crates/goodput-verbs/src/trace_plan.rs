@@ -147,7 +147,7 @@ fn bytes(option: &str, text: &str) -> Result<u64, VerbError> {
         digits.parse::<f64>().ok().map(|number| number * factor)
     });
     match number {
-        Some(number) if number >= 1.0 && number < 1e18 => Ok(number.round() as u64),
+        Some(number) if (1.0..1e18).contains(&number) => Ok(number.round() as u64),
         _ => Err(VerbError::new(format!(
             "{option} {text}: expected a number with kB, MB, GB or TB (100GB, say)"
         ))),
@@ -180,9 +180,9 @@ fn step_times(timeline: &Timeline, account: &RuntimeAccount) -> Vec<StepTime> {
         .filter_map(|pair| {
             let (step, next) = (&pair[0], &pair[1]);
             let end = step.end.unwrap_or(next.start);
-            let lanes = account.lanes.iter().flatten();
+            let mut lanes = account.lanes.iter().flatten();
             let segment =
-                lanes.filter(|s| s.interval.start <= step.start && step.start < s.interval.end).last()?;
+                lanes.rfind(|s| s.interval.start <= step.start && step.start < s.interval.end)?;
             let phase = match segment.used_for {
                 Use::Productive => Phase::Steady,
                 Use::Lost(goodput_core::Pattern::Evaluation) => Phase::Evaluation,

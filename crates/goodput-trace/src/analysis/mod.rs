@@ -158,11 +158,11 @@ impl Analysis {
                 Some(Pattern::InputWait) => continue,
                 Some(pattern) => {
                     let sum = losses.entry(pattern).or_insert(CapacityTime::ZERO);
-                    *sum = *sum + amount;
+                    *sum += amount;
                 }
                 None => {}
             }
-            traced = traced + amount;
+            traced += amount;
         }
         StepTerms::new(traced, losses.into_iter().collect())
     }
