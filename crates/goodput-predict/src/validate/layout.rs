@@ -43,9 +43,8 @@ fn degrees(row: &Fields, devices: u32) -> Result<Degrees, Refusal> {
 pub(super) fn layout(row: &Fields, devices: u32) -> Result<Layout, Refusal> {
     let Degrees { tensor, context, pipeline, data } = degrees(row, devices)?;
     let (expert, expert_tensor) = experts(row, tensor)?;
-    if !(u64::from(tensor) * u64::from(context) * u64::from(data))
-        .is_multiple_of(u64::from(expert) * u64::from(expert_tensor))
-    {
+    let of_a_stage = u64::from(tensor) * u64::from(context) * u64::from(data);
+    if !of_a_stage.is_multiple_of(u64::from(expert) * u64::from(expert_tensor)) {
         let found = format!("ep {expert} x etp {expert_tensor}");
         return Err(row.refuse_found(
             "ep",
@@ -118,8 +117,9 @@ fn ends(row: &Fields, layers: u32, pipeline: u32, parts: u32) -> Result<[u32; 2]
         return Ok([0, 0]);
     }
     let ends = [row.whole::<u32>("first_stage_fewer")?, row.whole("last_stage_fewer")?];
-    let chunks = pipeline * parts;
-    if (layers + ends[0] + ends[1]).is_multiple_of(chunks) {
+    let chunks = u64::from(pipeline) * u64::from(parts);
+    let counted: u64 = [layers, ends[0], ends[1]].into_iter().map(u64::from).sum();
+    if counted.is_multiple_of(chunks) {
         return Ok(ends);
     }
     let expected = format!(

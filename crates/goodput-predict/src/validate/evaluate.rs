@@ -1,0 +1,188 @@
+//! Every row predicted, and what came of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::ranking::Ranking;
+use super::row::RunRow;
+use super::statistics::Errors;
+use crate::run::Run;
+
+/// A row and the step time predicted for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome<'a> {
+    /// The row.
+    pub row: &'a RunRow,
+    /// Predicted time of a step, in nanoseconds.
+    pub predicted_ns: f64,
+}
+
+impl Outcome<'_> {
+    /// Measured and predicted time, in nanoseconds.
+    #[must_use]
+    pub fn pair(&self) -> (f64, f64) {
+        (self.row.measured.step_ns as f64, self.predicted_ns)
+    }
+
+    /// (predicted - measured) / measured.
+    #[must_use]
+    pub fn relative_error(&self) -> f64 {
+        let (measured, predicted) = self.pair();
+        predicted / measured - 1.0
+    }
+}
+
+/// A row that cannot be predicted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure<'a> {
+    /// The row.
+    pub row: &'a RunRow,
+    /// Why.
+    pub reason: String,
+}
+
+/// All rows, predicted or not, in their order.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Evaluation<'a> {
+    /// Those that could be predicted.
+    pub outcomes: Vec<Outcome<'a>>,
+    /// Those that could not.
+    pub failures: Vec<Failure<'a>>,
+}
+
+/// Predicts every row, on all cores. `predict` gives the time of a step in nanoseconds.
+pub fn evaluate<E: Display>(
+    rows: &[RunRow],
+    predict: impl Fn(&Run) -> Result<f64, E> + Sync,
+) -> Evaluation<'_> {
+    let predicted: Vec<Result<f64, String>> = rows
+        .par_iter()
+        .map(|row| match predict(&row.run) {
+            Ok(ns) if ns.is_finite() && ns > 0.0 => Ok(ns),
+            Ok(ns) => Err(format!("a step of {ns} ns")),
+            Err(error) => Err(error.to_string()),
+        })
+        .collect();
+    let mut evaluation = Evaluation::default();
+    for (row, predicted) in rows.iter().zip(predicted) {
+        match predicted {
+            Ok(predicted_ns) => evaluation.outcomes.push(Outcome { row, predicted_ns }),
+            Err(reason) => evaluation.failures.push(Failure { row, reason }),
+        }
+    }
+    evaluation
+}
+
+/// What errors are broken down by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dimension {
+    /// Who measured.
+    Source,
+    /// The device.
+    Device,
+    /// Software and version.
+    Software,
+    /// Tensor degree.
+    Tp,
+    /// Pipeline degree.
+    Pp,
+    /// Data degree.
+    Dp,
+    /// Expert degree.
+    Ep,
+    /// Context degree.
+    Cp,
+    /// Parameters of the model, by powers of ten.
+    Size,
+    /// Format of the products.
+    Format,
+}
+
+impl Dimension {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Source,
+        Self::Device,
+        Self::Software,
+        Self::Tp,
+        Self::Pp,
+        Self::Dp,
+        Self::Ep,
+        Self::Cp,
+        Self::Size,
+        Self::Format,
+    ];
+
+    /// Where a row falls.
+    #[must_use]
+    pub fn of(self, row: &RunRow) -> String {
+        let layout = &row.run.layout;
+        match self {
+            Self::Source => row.source.clone(),
+            Self::Device => row.device.clone(),
+            Self::Software => row.software.clone(),
+            Self::Tp => layout.tensor.to_string(),
+            Self::Pp => layout.pipeline.to_string(),
+            Self::Dp => layout.data.to_string(),
+            Self::Ep => layout.expert.to_string(),
+            Self::Cp => layout.context.to_string(),
+            Self::Size => size(row).to_owned(),
+            Self::Format => row.run.precision.products.name().to_owned(),
+        }
+    }
+}
+
+fn size(row: &RunRow) -> &'static str {
+    let parameters = row.run.architecture.parameters().map_or(0, |parameters| parameters.total);
+    match parameters {
+        0..1_000_000_000 => "below 1B",
+        1_000_000_000..10_000_000_000 => "1B to 10B",
+        10_000_000_000..100_000_000_000 => "10B to 100B",
+        100_000_000_000..1_000_000_000_000 => "100B to 1T",
+        _ => "1T and more",
+    }
+}
+
+/// Errors of all rows and of groups of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Over all rows. A source with many rows weighs much: see `sources_mean`.
+    #[serde(flatten)]
+    pub all: Errors,
+    /// Mean over sources of [`Errors::mape`]: every source weighs the same.
+    pub sources_mean: f64,
+    /// Rows that could not be predicted.
+    pub failed: usize,
+    /// By dimension and group.
+    pub by: BTreeMap<Dimension, BTreeMap<String, Errors>>,
+    /// Whether the fastest layout is found.
+    pub ranking: Ranking,
+}
+
+impl Evaluation<'_> {
+    /// Its errors; none where no row could be predicted.
+    #[must_use]
+    pub fn report(&self) -> Option<Report> {
+        let all = Errors::of(self.outcomes.iter().map(Outcome::pair))?;
+        let by: BTreeMap<_, _> =
+            Dimension::ALL.into_iter().map(|dimension| (dimension, self.errors_by(dimension))).collect();
+        let sources = by[&Dimension::Source].values().map(|errors| errors.mape);
+        let sources_mean = sources.clone().sum::<f64>() / sources.count().max(1) as f64;
+        let ranking = Ranking::of(&self.outcomes);
+        Some(Report { all, sources_mean, failed: self.failures.len(), by, ranking })
+    }
+
+    /// Errors of each group.
+    #[must_use]
+    pub fn errors_by(&self, dimension: Dimension) -> BTreeMap<String, Errors> {
+        let mut groups: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+        for outcome in &self.outcomes {
+            groups.entry(dimension.of(outcome.row)).or_default().push(outcome.pair());
+        }
+        groups.into_iter().filter_map(|(group, pairs)| Some((group, Errors::of(pairs)?))).collect()
+    }
+}
