@@ -35,6 +35,9 @@ pub enum RenderError {
     /// A format that this report does not have.
     #[error("this report is a table or JSON")]
     NoSuchFormat,
+    /// A report without metrics.
+    #[error("this report is a table, JSON or HTML")]
+    NoMetrics,
     /// OpenMetrics.
     #[error("the report cannot be written as OpenMetrics: {0}")]
     OpenMetrics(#[from] fmt::Error),
@@ -74,9 +77,14 @@ impl TraceView {
     /// The report in `format`; `style` is for the terminal.
     ///
     /// # Errors
-    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    /// [`RenderError::NoMetrics`] for OpenMetrics: a trace is of one moment.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        table_or_json(self, format, || terminal::trace(self, style))
+        Ok(match format {
+            Format::Table => terminal::trace(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::trace(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod fixture;
+mod generated;
 
 use goodput_report::html;
 
@@ -18,9 +19,12 @@ fn pages() -> Vec<String> {
     let pages = vec![
         html::account(&fixture::account_view()).unwrap(),
         html::timeline(&fixture::timeline_view()).unwrap(),
+        html::trace(&generated::trace("straggler")).unwrap(),
+        html::trace(&generated::hostile()).unwrap(),
     ];
     if let Some(folder) = std::env::var_os("GOODPUT_PAGES") {
-        for (page, name) in pages.iter().zip(["account.html", "timeline.html"]) {
+        for (page, name) in pages.iter().zip(["account.html", "timeline.html", "trace.html", "hostile.html"])
+        {
             std::fs::write(std::path::Path::new(&folder).join(name), page).unwrap();
         }
     }
@@ -50,6 +54,54 @@ fn hostile_names_stay_text() {
     assert_eq!(opened, closed);
     let data = page.matches("<script type=\"application/json\">").count();
     assert_eq!(opened, data + 1);
+}
+
+/// Names of kernels, steps, devices, files and groups come from other people's traces.
+#[test]
+fn hostile_names_of_a_trace_stay_text() {
+    let page = own(&html::trace(&generated::hostile()).unwrap());
+    assert!(!page.contains("<script>alert") && !page.contains("<img"));
+    assert!(page.contains("&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;"));
+    let (opened, closed) = (page.matches("<script").count(), page.matches("</script>").count());
+    let data = page.matches("<script type=\"application/json\">").count();
+    assert_eq!((opened, closed), (data + 1, data + 1));
+    // What plotly draws reads tags and entities too, after the JSON is parsed.
+    for part in page.split("<script type=\"application/json\">").skip(1) {
+        let figure: serde_json::Value =
+            serde_json::from_str(part.split_once("</script>").unwrap().0).unwrap();
+        let texts = figure.to_string();
+        assert!(!texts.contains("<script") && !texts.contains("<img"), "{texts}");
+    }
+}
+
+/// Ids of the charts of a page.
+fn charts(page: &str) -> Vec<&str> {
+    let ids = page.split("<figure class=\"chart\" id=\"").skip(1);
+    ids.map(|rest| rest.split_once('"').unwrap().0).collect()
+}
+
+#[test]
+fn a_trace_is_drawn_from_the_sum_to_the_kernels() {
+    let page = own(&html::trace(&generated::trace("straggler")).unwrap());
+    let ids = ["ranks", "steps", "heat", "heat-wait", "blame", "step-timeline", "communication", "slowdowns"];
+    assert_eq!(charts(&page), ids);
+    assert!(page.contains("rank 2 holds 99.3% of the skew, last 5 times"));
+    // The stretches of the headline's bar fill it.
+    let bar = page.split_once("<div class=\"whole\"").unwrap().1.split_once("</div>").unwrap().0;
+    let widths =
+        bar.split("width:").skip(1).map(|part| part.split_once('%').unwrap().0.parse::<f64>().unwrap());
+    assert!((widths.sum::<f64>() - 100.0).abs() < 1e-6);
+    let page = own(&html::trace(&generated::hostile()).unwrap());
+    assert!(charts(&page).contains(&"roofline"));
+}
+
+#[test]
+fn a_trace_without_device_work_and_one_of_a_single_rank_still_make_a_page() {
+    let page = own(&html::trace(&generated::without_work()).unwrap());
+    assert!(charts(&page).is_empty() && !page.contains("NaN"));
+    let page = own(&html::trace(&generated::one_rank()).unwrap());
+    assert_eq!(charts(&page), ["steps", "step-timeline", "communication", "slowdowns"]);
+    assert!(!page.contains("id=\"peers-section\""));
 }
 
 #[test]

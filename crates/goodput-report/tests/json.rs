@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod fixture;
+mod generated;
 
 use goodput_report::json;
 use serde_json::Value;
@@ -31,6 +32,55 @@ fn timeline_is_valid() {
     let document = parsed(&fixture::timeline_view());
     assert_eq!(document["schema"], "goodput.timeline/1");
     assert_valid(&document, include_str!("../../../schemas/timeline-report.schema.json"));
+}
+
+#[test]
+fn traces_are_valid() {
+    let schema = include_str!("../../../schemas/trace.schema.json");
+    for name in ["pipeline_1f1b", "expert", "host_bound", "cut_captures"] {
+        let document = parsed(&generated::trace(name));
+        assert_eq!(document["schema"], "goodput.trace/1");
+        assert_valid(&document, schema);
+    }
+    assert_valid(&parsed(&generated::hostile()), schema);
+    assert_valid(&parsed(&generated::without_work()), schema);
+    let mut document = parsed(&generated::one_rank());
+    assert_valid(&document, schema);
+    document["total"]["window_ns"] = "12".into();
+    let validator = jsonschema::draft202012::new(&serde_json::from_str(schema).unwrap()).unwrap();
+    assert!(!validator.is_valid(&document));
+}
+
+/// Every nanosecond of every step charged once, and the picture of the longest step has no hole.
+#[test]
+fn charges_sum_to_the_window() {
+    let document = parsed(&generated::trace("pipeline_1f1b"));
+    let ns = |value: &Value| value.as_i64().unwrap();
+    let sums_up = |amounts: &Value| {
+        let charged: i64 = amounts["charges"].as_object().unwrap().values().map(ns).sum();
+        assert_eq!(charged, ns(&amounts["window_ns"]));
+        let parts = ["compute_ns", "exposed_comm_ns", "exposed_mem_ns", "idle_ns"];
+        assert_eq!(parts.iter().map(|part| ns(&amounts[part])).sum::<i64>(), charged);
+    };
+    sums_up(&document["total"]);
+    let ranks = document["ranks"].as_array().unwrap();
+    for step in ranks.iter().flat_map(|rank| rank["steps"].as_array().unwrap()) {
+        sums_up(&step["host_window"]);
+        sums_up(&step["device_window"]);
+    }
+    let timeline = &document["timeline"];
+    for lane in timeline["lanes"].as_array().unwrap() {
+        let segments = lane["segments"].as_array().unwrap();
+        assert!(segments.windows(2).all(|pair| pair[0]["to_ns"] == pair[1]["from_ns"]));
+        let rank = &ranks[lane["rank"].as_u64().unwrap() as usize];
+        let steps = rank["steps"].as_array().unwrap();
+        let step = steps.iter().find(|step| step["name"] == timeline["step"]).unwrap();
+        let drawn_ns = ns(&segments.last().unwrap()["to_ns"]) - ns(&segments[0]["from_ns"]);
+        assert_eq!(drawn_ns, ns(&step["device_window"]["window_ns"]));
+    }
+    for row in document["steps_across"]["rows"].as_array().unwrap() {
+        assert_eq!(row["of_rank"].as_array().unwrap().len(), ranks.len());
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Terminal pages: reviewed snapshots, and what no width or name may break.
 
 mod fixture;
+mod generated;
 
 use goodput_report::terminal::{self, TerminalStyle};
 
@@ -15,12 +16,24 @@ fn timeline() {
 }
 
 #[test]
+fn trace() {
+    insta::assert_snapshot!(terminal::trace(&generated::trace("straggler"), TerminalStyle::default()));
+}
+
+#[test]
+fn trace_of_a_pipeline() {
+    insta::assert_snapshot!(terminal::trace(&generated::trace("pipeline_1f1b"), TerminalStyle::default()));
+}
+
+#[test]
 fn lines_fit_the_width() {
     for width in [80, 100, 140] {
         let style = TerminalStyle { width, color: false };
         let pages = [
             terminal::account(&fixture::account_view(), style),
             terminal::timeline(&fixture::timeline_view(), style),
+            terminal::trace(&generated::hostile(), style),
+            terminal::trace(&generated::without_work(), style),
         ];
         for line in pages.iter().flat_map(|page| page.lines()) {
             assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
@@ -42,6 +55,8 @@ fn names_cannot_carry_escape_codes() {
     view.jobs[0].name = "\u{1b}[2Jwiped\r\n".to_owned();
     view.title = Some("\u{1b}]0;title\u{7}".to_owned());
     let page = terminal::account(&view, TerminalStyle::default());
+    assert!(!page.contains(['\u{1b}', '\u{7}', '\r']));
+    let page = terminal::trace(&generated::hostile(), TerminalStyle::default());
     assert!(!page.contains(['\u{1b}', '\u{7}', '\r']));
 }
 

@@ -181,8 +181,7 @@ fn step_times(timeline: &Timeline, account: &RuntimeAccount) -> Vec<StepTime> {
             let (step, next) = (&pair[0], &pair[1]);
             let end = step.end.unwrap_or(next.start);
             let mut lanes = account.lanes.iter().flatten();
-            let segment =
-                lanes.rfind(|s| s.interval.start <= step.start && step.start < s.interval.end)?;
+            let segment = lanes.rfind(|s| s.interval.start <= step.start && step.start < s.interval.end)?;
             let phase = match segment.used_for {
                 Use::Productive => Phase::Steady,
                 Use::Lost(goodput_core::Pattern::Evaluation) => Phase::Evaluation,

@@ -29,6 +29,7 @@ pub(super) fn page(view: &AccountView) -> Page {
         lines: words::fleet_contract(view),
         generated_by: view.generated_by.clone(),
         levels: levels(&view.ledger, &view.losses),
+        parts: Vec::new(),
         headline: headline(view),
         sections,
     }

@@ -6,8 +6,9 @@ mod charts;
 mod page;
 mod palette;
 mod timeline;
+mod trace;
 
-use crate::view::{AccountView, TimelineView};
+use crate::view::{AccountView, TimelineView, TraceView};
 
 /// A fleet's account as one HTML page.
 ///
@@ -23,4 +24,12 @@ pub fn account(view: &AccountView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn timeline(view: &TimelineView) -> Result<String, askama::Error> {
     timeline::page(view).render()
+}
+
+/// A step trace as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn trace(view: &TraceView) -> Result<String, askama::Error> {
+    trace::page(view).render()
 }

@@ -18,6 +18,8 @@ pub(super) struct Page {
     pub lines: Vec<String>,
     pub generated_by: String,
     pub levels: Vec<Level>,
+    /// A whole and its parts, where the page is not about the chain.
+    pub parts: Vec<Part>,
     pub headline: Vec<Tile>,
     pub sections: Vec<Section>,
 }
@@ -37,6 +39,17 @@ pub(super) struct Crossing {
     pub colour: &'static str,
     pub value: String,
     pub coverage: String,
+}
+
+/// A part of the whole, drawn as a stretch of one bar.
+pub(super) struct Part {
+    pub name: &'static str,
+    /// A CSS background.
+    pub swatch: String,
+    /// Of the whole, in percent.
+    pub width: f64,
+    pub share: String,
+    pub note: String,
 }
 
 /// One headline figure.
@@ -221,7 +234,9 @@ pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> S
 impl Cell {
     /// The colour of the loss that the row is about.
     fn swatch(&self) -> Option<String> {
-        self.pattern.map(|p| palette::swatch(palette::pattern(p), palette::is_hatched(p)))
+        let pattern = self.pattern.map(|p| (palette::pattern(p), palette::is_hatched(p)));
+        let charge = self.charge.map(|c| (palette::charge(c), palette::is_charge_hatched(c)));
+        pattern.or(charge).map(|(colour, hatched)| palette::swatch(colour, hatched))
     }
 
     /// Width of the bar behind a share, in percent.

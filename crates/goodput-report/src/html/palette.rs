@@ -2,8 +2,14 @@
 //! scheduling, warm for runtime, purple for program, green for what becomes useful. The four
 //! boundary colours are told apart under the common colour-vision deficiencies (after Okabe and
 //! Ito); within a hue lightness tells, and amounts that no record settles are hatched.
+//!
+//! A step is all inside program goodput, so there the hues follow its terms: green for kernels that compute, blue for
+//! transfers, magenta for waiting, violet for copies, orange to brown for the host, yellow for launches, grey for what
+//! no launch explains.
 
 use goodput_core::{Boundary, Pattern};
+use goodput_trace::class::Class;
+use goodput_trace::partition::{Charge, HostCause};
 
 /// Productive time and ideal-rate progress. Dark enough, as the boundaries are, for white labels.
 pub(super) const USEFUL: &str = "#00875f";
@@ -103,9 +109,75 @@ pub(super) const fn pattern(pattern: Pattern) -> &'static str {
     }
 }
 
+/// Whether the trace leaves open what the time went to.
+pub(super) fn is_charge_hatched(charge: Charge) -> bool {
+    matches!(charge, Charge::CommunicationNotSplit(_) | Charge::Unattributed)
+}
+
+/// The colour of a charge: by its key, exchanges of all kinds alike.
+pub(super) const fn charge(charge: Charge) -> &'static str {
+    match charge {
+        Charge::Compute(class) => self::class(class),
+        Charge::Transfer(_) => "#2a78b0",
+        Charge::CommunicationNotSplit(_) => "#4a78c4",
+        Charge::PeerWait => "#c2377f",
+        Charge::Bubble => "#e58fbd",
+        Charge::Copy => "#7a68b8",
+        Charge::Fill => "#b5a8de",
+        Charge::HostLate(cause) => match cause {
+            HostCause::DataLoader => "#f08a24",
+            HostCause::HostSync => "#a3441b",
+            HostCause::Optimizer => "#dfa468",
+            HostCause::Compile => "#7f4a22",
+            HostCause::GarbageCollection => "#b9763f",
+            HostCause::Allocator => "#e5703a",
+            HostCause::ProfilerOverhead => "#cdb08c",
+            HostCause::Dispatch => "#cf5b00",
+        },
+        Charge::LaunchLatency => "#ecc344",
+        Charge::StreamDependency => "#a98d1c",
+        Charge::Unattributed => OPEN,
+    }
+}
+
+/// The colour of a kernel that computes: darkest where the arithmetic is.
+pub(super) const fn class(class: Class) -> &'static str {
+    match class {
+        Class::Gemm => "#00664a",
+        Class::Attention => "#008a78",
+        Class::Convolution => "#1f7a3d",
+        Class::MixtureOfExperts => "#0c5c66",
+        Class::Embedding => "#5da130",
+        Class::Normalisation => "#35b58f",
+        Class::SoftmaxLoss => "#6cc7ae",
+        Class::Rope => "#8ccf9f",
+        Class::Optimizer => "#95b84a",
+        Class::Quantise => "#4fb5a6",
+        Class::SortScan => "#7d9b3a",
+        Class::Reduce => "#4f9d69",
+        Class::CopyLayout => "#a9d18e",
+        Class::Elementwise => "#7fc97f",
+        Class::Other => "#b7c9b0",
+        Class::Communication => "#2a78b0",
+        Class::Memory => "#7a68b8",
+    }
+}
+
+/// Short to long on a map of ranks and steps: quiet to loud on light and dark paper.
+pub(super) const HEAT: [&str; 4] = ["#5b8db8", "#c9d3c0", "#f2a541", "#b3261e"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn charges_are_told_apart() {
+        let mut colours: Vec<_> = Charge::one_a_key().map(|c| (charge(c), is_charge_hatched(c))).collect();
+        let before = colours.len();
+        colours.sort_unstable();
+        colours.dedup();
+        assert_eq!(colours.len(), before);
+    }
 
     #[test]
     fn colours_are_distinct_within_a_boundary() {

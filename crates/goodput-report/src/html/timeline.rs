@@ -38,6 +38,7 @@ pub(super) fn page(view: &TimelineView) -> Page {
         lines: words::job_contract(view),
         generated_by: view.generated_by.clone(),
         levels: levels(&view.ledger, &view.losses),
+        parts: Vec::new(),
         headline: headline(view),
         sections,
     }

@@ -7,6 +7,7 @@ mod jobs;
 mod losses;
 mod read;
 mod trace;
+mod trace_kernels;
 mod trace_plan;
 
 pub(crate) use chain::{chain, job_chain};
@@ -18,9 +19,11 @@ pub(crate) use read::{files, findings};
 pub(crate) use trace::{
     bandwidth, charges, kernel_rows, peers, trace_files, trace_findings, trace_ranks, trace_steps, triage,
 };
+pub(crate) use trace_kernels::{contention, overlap, roofline};
 pub(crate) use trace_plan::{audit, sampled_ranks, sampled_windows};
 
 use goodput_core::Pattern;
+use goodput_trace::partition::Charge;
 
 use crate::name::cut;
 use crate::number::UNKNOWN;
@@ -46,6 +49,8 @@ pub(crate) struct Cell {
     pub text: String,
     /// The loss that the row is about, for a swatch of its colour.
     pub pattern: Option<Pattern>,
+    /// The charge of a step that the row is about, likewise.
+    pub charge: Option<Charge>,
     /// A share between zero and one, for a bar behind the number.
     pub share: Option<f64>,
 }

@@ -13,7 +13,7 @@ use crate::view::{
 pub(crate) fn charges(view: &TraceView) -> Table {
     let row = |charge: &crate::view::ChargeView| {
         vec![
-            charge.label.clone().into(),
+            Cell { charge: Some(charge.kind), ..charge.label.clone().into() },
             duration(charge.time_ns).into(),
             share(charge.share),
             charge.term.into(),
@@ -107,7 +107,7 @@ pub(crate) fn trace_ranks(ranks: &[TraceRankView], detail: Detail) -> Table {
     }
 }
 
-fn omitted(of: usize, shown: usize, noun: &str) -> Vec<String> {
+pub(super) fn omitted(of: usize, shown: usize, noun: &str) -> Vec<String> {
     let more = of.saturating_sub(shown);
     if more == 0 {
         Vec::new()
@@ -116,7 +116,7 @@ fn omitted(of: usize, shown: usize, noun: &str) -> Vec<String> {
     }
 }
 
-fn percent_of(ns: i64, whole_ns: i64) -> Cell {
+pub(super) fn percent_of(ns: i64, whole_ns: i64) -> Cell {
     if whole_ns <= 0 {
         return UNKNOWN.into();
     }

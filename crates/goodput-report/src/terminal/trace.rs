@@ -53,6 +53,24 @@ pub(super) fn render(view: &TraceView, style: TerminalStyle) -> String {
             page.table(&table::bandwidth(peers, Detail::Brief));
         }
     }
+    if let Some(overlap) = &view.overlap {
+        page.heading("What overlap hides and costs");
+        for line in words::overlap(overlap) {
+            page.line(&line);
+        }
+        if !overlap.kernels.is_empty() {
+            page.table(&table::contention(overlap, Detail::Brief));
+        }
+    }
+    if let Some(roofline) = &view.roofline {
+        page.heading("Kernels between bandwidth and peak");
+        for line in words::roofline(roofline) {
+            page.line(&line);
+        }
+        if !roofline.kernels.is_empty() {
+            page.table(&table::roofline(roofline, Detail::Brief));
+        }
+    }
     if let Some(audit) = &view.audit {
         page.heading("Collectives against the mesh and the sharding");
         for line in words::audit(audit) {

@@ -46,10 +46,12 @@ pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
 pub use trace::{
-    AmountsView, AuditExtraView, AuditLineView, AuditView, BandwidthView, BlameView, ChargeView,
-    FindingRowView, KernelRowView, MisplacedAxisView, NotSplitView, PeerRankView, PeersView, QuestionView,
-    SampledRankView, SampledWindowView, SamplingView, StratumView, TermView, TraceBeside, TraceFileView,
-    TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView,
-    TriggerView, UntracedView,
+    AmountsView, AuditExtraView, AuditLineView, AuditView, BandwidthView, BlameView, CeilingsView,
+    ChargeView, ChargedSegmentView, ContendedKernelView, FindingRowView, KernelRowView, MisplacedAxisView,
+    NotPlacedView, NotSplitView, OverlapView, PeerRankView, PeersView, QuestionView, RankOverlapView,
+    RegimeView, RooflineKernelView, RooflineView, SampledRankView, SampledWindowView, SamplingView,
+    StepLaneView, StepRowView, StepTimelineView, StepsAcrossView, StratumView, TermView, TraceBeside,
+    TraceFileView, TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView,
+    TriageView, TriggerView, UntracedView,
 };
 pub use value::{CostView, LeverView};

@@ -3,7 +3,8 @@
 mod trace;
 
 pub(crate) use trace::{
-    audit, peers, sampling, trace_findings, trace_model, trace_scope, trace_title, triage, untraced,
+    audit, overlap, peers, roofline, sampling, term, trace_findings, trace_model, trace_scope, trace_title,
+    triage, untraced,
 };
 
 use goodput_core::{Boundary, CapacityTime, Owner, Timestamp};

@@ -3,8 +3,8 @@
 use crate::name::short_path;
 use crate::number::{count, counted, duration, percent, si};
 use crate::view::{
-    AuditView, Exact, PeersView, SamplingView, TraceFileView, TraceModelView, TraceView, TriageView,
-    UntracedView,
+    AuditView, Exact, OverlapView, PeersView, RooflineView, SamplingView, TraceFileView, TraceModelView,
+    TraceView, TriageView, UntracedView,
 };
 
 /// The title that the user gave, or the verb's own.
@@ -34,6 +34,20 @@ pub(crate) fn trace_scope(view: &TraceView) -> Vec<String> {
             scope.step_evidence_label
         ),
     ]
+}
+
+/// A term by its key, in plain words.
+pub(crate) fn term(key: &str) -> &'static str {
+    match key {
+        "data_movement" => "data movement",
+        "arithmetic" => "arithmetic",
+        "dispatch" => "host dispatch",
+        "communication" => "exposed communication",
+        "synchronisation" => "waiting",
+        "communication_or_synchronisation" => "communication or waiting",
+        "input" => "input wait",
+        _ => "not told by the trace",
+    }
 }
 
 /// Where the flow stopped.
@@ -139,6 +153,73 @@ pub(crate) fn peers(peers: &PeersView) -> Vec<String> {
     lines.extend(peers.not_split.iter().map(|n| {
         format!("not split: {} ({}), {}", counted(n.count, "kernel"), duration(n.time_ns), n.label)
     }));
+    lines
+}
+
+/// What overlap hides and costs, a line each.
+pub(crate) fn overlap(overlap: &OverlapView) -> Vec<String> {
+    let net = match overlap.net_gain_ns {
+        ns if ns < 0 => format!("the overlap loses {}", duration(-ns)),
+        ns => format!("a net gain of {}", duration(ns)),
+    };
+    let mut lines = vec![format!(
+        "over the whole traces computation hides {} of communication, which adds {} to the kernels beside it: {net}",
+        duration(overlap.hidden_ns),
+        duration(overlap.extra_ns)
+    )];
+    lines.extend((overlap.not_compared > 0).then(|| {
+        format!(
+            "{} beside communication ({}) have too few undisturbed runs to compare with",
+            counted(overlap.not_compared, "run"),
+            duration(overlap.not_compared_ns)
+        )
+    }));
+    if overlap.kernels.iter().any(|kernel| !kernel.of_one_size) {
+        lines.push("where shapes are not recorded, a longer run may have had more to do".to_owned());
+    }
+    lines
+}
+
+/// How much of the computing time stands where, a line each.
+pub(crate) fn roofline(roofline: &RooflineView) -> Vec<String> {
+    let of_compute =
+        |ns: i64| percent((roofline.compute_ns > 0).then(|| ns as f64 / roofline.compute_ns as f64));
+    let mut lines = vec![format!(
+        "FLOPs and bytes are known for {} of the computing time, and placed for {}",
+        of_compute(roofline.known_ns),
+        of_compute(roofline.placed_ns)
+    )];
+    if roofline.placed_ns > 0 {
+        let regimes: Vec<_> =
+            roofline.regimes.iter().map(|r| format!("{} {}", percent(Some(r.share)), r.label)).collect();
+        lines.push(format!(
+            "of the placed time: {} (near: {} of it or more)",
+            regimes.join(", "),
+            percent(Some(roofline.near))
+        ));
+    }
+    lines.extend(roofline.ceilings.iter().filter(|c| c.dtype.is_some()).map(|c| {
+        format!(
+            "{}: {} and {} meet at {:.0} FLOP a byte",
+            c.dtype.unwrap_or_default(),
+            si(c.flops_per_second, "FLOP/s"),
+            si(c.bytes_per_second, "B/s"),
+            c.ridge
+        )
+    }));
+    let moves = roofline.kernels.iter().filter(|kernel| kernel.flops.0 == 0).count() as u64;
+    lines.extend(
+        (moves > 0).then(|| {
+            format!("{} without arithmetic: in the table, not on the chart", counted(moves, "kernel"))
+        }),
+    );
+    lines.extend(
+        roofline
+            .not_placed
+            .iter()
+            .take(4)
+            .map(|n| format!("not placed: {}, {}", duration(n.time_ns), n.reason)),
+    );
     lines
 }
 

@@ -1,8 +1,25 @@
 //! The words for charges in JSON and in reports.
 
 use super::{Charge, HostCause};
+use crate::class::{Class, Coarse};
+use crate::trace::CollectiveKind;
 
 impl Charge {
+    /// One charge for every [`key`](Self::key), in the order in which they claim time: a legend's order.
+    pub fn one_a_key() -> impl Iterator<Item = Self> {
+        let kind = CollectiveKind::AllReduce;
+        let classes = Class::ALL.iter().filter(|class| class.coarse() == Coarse::Compute);
+        let communication =
+            [Self::Transfer(kind), Self::CommunicationNotSplit(kind), Self::PeerWait, Self::Bubble];
+        let queued = [Self::LaunchLatency, Self::StreamDependency, Self::Unattributed];
+        classes
+            .map(|&class| Self::Compute(class))
+            .chain(communication)
+            .chain([Self::Copy, Self::Fill])
+            .chain(HostCause::ALL.iter().map(|&cause| Self::HostLate(cause)))
+            .chain(queued)
+    }
+
     /// The word used in JSON (`<key>_ns`). Exchanges of all kinds share one key.
     pub fn key(self) -> &'static str {
         match self {

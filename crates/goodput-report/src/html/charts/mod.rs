@@ -1,21 +1,32 @@
 //! Charts: plotly figures as data. Colours of text, grid and background are the page's, set by its
 //! script for light and dark.
 
+mod charges;
 mod cohorts;
+mod heat;
 mod lanes;
 mod levers;
 mod over_time;
+mod overlap;
+mod roofline;
+mod step_lanes;
 mod unheld;
 mod waterfall;
 
+pub(super) use charges::{Stack, charges};
 pub(super) use cohorts::waits;
+pub(super) use heat::heat;
 pub(super) use lanes::lanes;
 pub(super) use levers::levers;
 pub(super) use over_time::over_time;
+pub(super) use overlap::{blame, communication, slowdowns};
+pub(super) use roofline::roofline;
+pub(super) use step_lanes::step_lanes;
 pub(super) use unheld::unheld;
 pub(super) use waterfall::{fleet_waterfall, job_waterfall, opened};
 
 use goodput_core::Pattern;
+use goodput_trace::partition::Charge;
 use plotly::common::{Font, Marker, Orientation, Pattern as Hatch, PatternShape, Title};
 use plotly::configuration::DisplayModeBar;
 use plotly::layout::{Axis, Margin};
@@ -57,6 +68,11 @@ impl Key {
 
     fn open(name: impl Into<String>) -> Self {
         Self { name: name.into(), swatch: palette::open_swatch() }
+    }
+
+    fn of_charge(charge: Charge) -> Self {
+        let swatch = palette::swatch(palette::charge(charge), palette::is_charge_hatched(charge));
+        Self { name: charge.label().to_owned(), swatch }
     }
 
     fn of(pattern: Pattern) -> Self {
@@ -113,6 +129,12 @@ fn plain(text: &str, characters: usize) -> String {
 fn marker(pattern: Pattern) -> Marker {
     let colour = palette::pattern(pattern);
     if palette::is_hatched(pattern) { hatched(colour) } else { Marker::new().color(colour) }
+}
+
+/// The same for a charge of a step.
+fn charge_marker(charge: Charge) -> Marker {
+    let colour = palette::charge(charge);
+    if palette::is_charge_hatched(charge) { hatched(colour) } else { Marker::new().color(colour) }
 }
 
 fn hatched(colour: &'static str) -> Marker {
@@ -187,15 +209,24 @@ fn layout() -> Layout {
         .show_legend(false)
 }
 
-/// A bar with a starting point, which the typed trace of the crate lacks.
-#[derive(Clone, Serialize)]
-struct Floating<T> {
-    #[serde(flatten)]
-    bar: T,
-    base: Vec<String>,
+/// A unit of an axis of times, with its nanoseconds.
+fn time_unit(longest_ns: i64) -> (&'static str, f64) {
+    match longest_ns {
+        ns if ns >= 2_000_000_000 => ("s", 1e9),
+        ns if ns >= 2_000_000 => ("ms", 1e6),
+        _ => ("µs", 1e3),
+    }
 }
 
-impl<T: Trace + Serialize + Clone> Trace for Floating<T> {
+/// A bar with a starting point, which the typed trace of the crate lacks.
+#[derive(Clone, Serialize)]
+struct Floating<T, B = String> {
+    #[serde(flatten)]
+    bar: T,
+    base: Vec<B>,
+}
+
+impl<T: Trace + Serialize + Clone, B: Serialize + Clone> Trace for Floating<T, B> {
     fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

@@ -1,20 +1,22 @@
 //! An analysis of traces becomes a view.
 
+use std::collections::BTreeMap;
+
 use goodput_trace::analysis::{Analysis, RankAnalysis, StepWindows};
 use goodput_trace::diagnosis::{Evidence, Finding, Triage, findings, lost_by_term, triage};
 use goodput_trace::partition::{Charge, Partition};
 use goodput_trace::peers::PeerAnalysis;
 use goodput_trace::reading::{FileReading, Finding as ReadFinding};
-use goodput_trace::steps::Step;
+use goodput_trace::steps::{MatchedBy, Step, StepsAcross};
 use goodput_trace::tables::Row;
 use goodput_trace::trace::{RankEvidence, RankTrace};
 use goodput_trace::untraced::Untraced;
 
 use super::{
     AmountsView, AuditView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView,
-    NotSplitView, PeerRankView, PeersView, QuestionView, SamplingView, TermView, TraceFileView,
-    TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView,
-    UntracedView,
+    NotSplitView, OverlapView, PeerRankView, PeersView, QuestionView, RooflineView, SamplingView,
+    StepRowView, StepTimelineView, StepsAcrossView, TermView, TraceFileView, TraceFindingView,
+    TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
 };
 use crate::view::ViewSettings;
 
@@ -55,6 +57,10 @@ impl TraceView {
             time_ns: ns,
             share: share(ns, whole_ns),
         });
+        let ranks: Vec<_> = analysis.ranks.iter().map(rank).collect();
+        let peers = analysis.peers.as_ref().map(|peers| peers_view(peers, analysis));
+        let steps_across = StepsAcrossView::of(analysis);
+        let ranked = worst_first(&ranks, peers.as_ref());
         Self {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
@@ -66,12 +72,16 @@ impl TraceView {
             terms: terms.collect(),
             triage: triage(&evidence).map(TriageView::from),
             findings: findings(&evidence).into_iter().map(FindingRowView::from).collect(),
-            ranks: analysis.ranks.iter().map(rank).collect(),
+            timeline: StepTimelineView::new(analysis, &steps_across.rows, &ranked),
+            steps_across,
+            overlap: OverlapView::new(analysis, top),
+            roofline: RooflineView::new(analysis),
+            ranks,
             classes: rows(tables.classes, top, |class| (class.label().to_owned(), None)),
             kernels: rows(tables.kernels, top, |(name, class)| (name, Some(class.key()))),
             operators: rows(tables.operators, top, |name| (name, None)),
             collectives: rows(tables.collectives, top, |kind| (kind.label().to_owned(), None)),
-            peers: analysis.peers.as_ref().map(|peers| peers_view(peers, analysis)),
+            peers,
             untraced: beside.untraced.map(UntracedView::from),
             model: beside.model,
             audit: beside.audit,
@@ -142,6 +152,7 @@ fn charges(evidence: &Evidence) -> Vec<ChargeView> {
             owner: charge.pattern().map(|pattern| pattern.owner().label()),
             time_ns: ns,
             share: share(ns, evidence.window_ns),
+            kind: charge,
         })
         .collect();
     rows.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.label.cmp(&b.label)));
@@ -149,6 +160,16 @@ fn charges(evidence: &Evidence) -> Vec<ChargeView> {
 }
 
 impl AmountsView {
+    /// Nanoseconds of one charge, exchanges of all kinds together.
+    pub(crate) fn of(&self, charge: Charge) -> i64 {
+        self.charges.get(&format!("{}_ns", charge.key())).copied().unwrap_or(0)
+    }
+
+    /// Waiting for peers and for senders.
+    pub(crate) fn waiting_ns(&self) -> i64 {
+        self.of(Charge::PeerWait) + self.of(Charge::Bubble)
+    }
+
     fn sum<'a>(partitions: impl Iterator<Item = &'a Partition>) -> Self {
         let mut sum = Self::default();
         for p in partitions {
@@ -246,7 +267,7 @@ fn step_view(trace: &RankTrace, index: usize, step: &Step, windows: &StepWindows
         (step.device.is_none(), "no device work"),
     ];
     TraceStepView {
-        name: if name.is_empty() { format!("step {index}") } else { name.to_owned() },
+        name: step_name(name, index),
         number: step.number,
         host_from_ns: step.host.map(|(from_ns, _)| from_ns.into()),
         host_window: windows.host.as_ref().map(|p| AmountsView::sum(std::iter::once(p))),
@@ -255,6 +276,56 @@ fn step_view(trace: &RankTrace, index: usize, step: &Step, windows: &StepWindows
         device_events: step.work as u64,
         flags: flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect(),
         judged: windows.judged,
+    }
+}
+
+/// A step without a name is told by its place.
+pub(super) fn step_name(name: &str, index: usize) -> String {
+    if name.is_empty() { format!("step {index}") } else { name.to_owned() }
+}
+
+/// Ranks by index: those that made others wait most, then those that took longest without waiting themselves.
+pub(super) fn worst_first(ranks: &[TraceRankView], peers: Option<&PeersView>) -> Vec<usize> {
+    let mut skews_ns = vec![0; ranks.len()];
+    if let Some(peers) = peers {
+        let by_rank: BTreeMap<u32, i64> = peers.blame.iter().map(|b| (b.rank, b.skew_ns)).collect();
+        for (skew_ns, rank) in skews_ns.iter_mut().zip(&peers.ranks) {
+            *skew_ns = by_rank.get(&rank.rank).copied().unwrap_or(0);
+        }
+    }
+    let own_ns = |index: usize| ranks[index].total.window_ns - ranks[index].total.waiting_ns();
+    let mut worst: Vec<usize> = (0..ranks.len()).collect();
+    worst.sort_by_key(|&index| std::cmp::Reverse((skews_ns[index], own_ns(index))));
+    worst
+}
+
+impl TraceView {
+    /// The ranks to look at first, at most `limit`, by index and in order.
+    pub(crate) fn worst_ranks(&self, limit: usize) -> Vec<usize> {
+        let mut worst = worst_first(&self.ranks, self.peers.as_ref());
+        worst.truncate(limit);
+        worst.sort_unstable();
+        worst
+    }
+}
+
+impl StepsAcrossView {
+    fn of(analysis: &Analysis) -> Self {
+        let steps: Vec<_> = analysis.ranks.iter().map(|rank| &rank.steps).collect();
+        let exchanges = analysis.peers.as_ref().map_or(&[][..], |peers| &peers.matches);
+        let across = StepsAcross::of(&steps, exchanges);
+        Self {
+            matched_by: match across.matched_by {
+                MatchedBy::Number => "number",
+                MatchedBy::Exchanges => "exchanges",
+                MatchedBy::Order => "order",
+            },
+            rows: across
+                .rows
+                .into_iter()
+                .map(|row| StepRowView { number: row.number, of_rank: row.of_rank })
+                .collect(),
+        }
     }
 }
 

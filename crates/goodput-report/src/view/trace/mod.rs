@@ -2,14 +2,21 @@
 
 mod audit;
 mod build;
+mod overlap;
+mod roofline;
 mod sampling;
+mod timeline;
 
 pub use audit::{AuditExtraView, AuditLineView, AuditView, MisplacedAxisView};
 pub use build::TraceBeside;
+pub use overlap::{ContendedKernelView, OverlapView, RankOverlapView};
+pub use roofline::{CeilingsView, NotPlacedView, RegimeView, RooflineKernelView, RooflineView};
 pub use sampling::{SampledRankView, SampledWindowView, SamplingView, StratumView, TriggerView};
+pub use timeline::{ChargedSegmentView, StepLaneView, StepTimelineView};
 
 use std::collections::BTreeMap;
 
+use goodput_trace::partition::Charge;
 use serde::Serialize;
 
 use super::exact::Exact;
@@ -40,6 +47,14 @@ pub struct TraceView {
     pub findings: Vec<FindingRowView>,
     /// One entry a rank.
     pub ranks: Vec<TraceRankView>,
+    /// Which step of one rank is which of another.
+    pub steps_across: StepsAcrossView,
+    /// The longest judged step over time.
+    pub timeline: Option<StepTimelineView>,
+    /// What overlap hides and costs; `None` without communication.
+    pub overlap: Option<OverlapView>,
+    /// Kernels between bandwidth and peak; `None` without known FLOPs and bytes.
+    pub roofline: Option<RooflineView>,
     /// Kernels by what they do.
     pub classes: Vec<KernelRowView>,
     /// Kernels by name, the most time first.
@@ -125,6 +140,9 @@ pub struct ChargeView {
     pub time_ns: i64,
     /// Of the traced device-time.
     pub share: f64,
+    /// The charge itself, for renderers.
+    #[serde(skip)]
+    pub kind: Charge,
 }
 
 /// A loss by the term that it lengthens.
@@ -243,6 +261,24 @@ pub struct TraceStepView {
     pub flags: Vec<&'static str>,
     /// Whether it counts in the totals.
     pub judged: bool,
+}
+
+/// Steps of all ranks, matched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StepsAcrossView {
+    /// `number`, `exchanges` or `order`.
+    pub matched_by: &'static str,
+    /// In order.
+    pub rows: Vec<StepRowView>,
+}
+
+/// One step on all ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StepRowView {
+    /// Its number, when steps are known by number.
+    pub number: Option<i64>,
+    /// For each entry of `ranks`, the index of its step; `None` where its trace lacks it.
+    pub of_rank: Vec<Option<u32>>,
 }
 
 /// Device work that shares a class, a name or an operator.

@@ -1,0 +1,211 @@
+//! `goodput trace` on generated traces: every format, what to trace next, the audit, and what is wrong with the input.
+#![allow(clippy::unwrap_used)]
+
+mod command;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use command::{Output, run};
+use goodput_simulate::step_trace::{Scenario, simulate};
+use serde_json::Value;
+
+/// A folder with the traces of a scenario.
+struct Traces {
+    folder: tempfile::TempDir,
+}
+
+impl Traces {
+    fn of(scenario: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (rank, text) in simulate(&Scenario::named(scenario).unwrap()).ranks {
+            fs::write(folder.path().join(format!("rank{rank}.json")), text).unwrap();
+        }
+        Self { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    fn run(&self, extra: &[&str]) -> Output {
+        trace(self.path(), extra)
+    }
+
+    fn json(&self, extra: &[&str]) -> Value {
+        let output = self.run(&[extra, &["--format", "json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", output.stderr);
+        let document = serde_json::from_str(&output.stdout).unwrap();
+        assert_valid(&document);
+        document
+    }
+}
+
+fn trace(path: &Path, extra: &[&str]) -> Output {
+    run(&[&["trace", path.to_str().unwrap()], extra].concat())
+}
+
+#[track_caller]
+fn assert_valid(document: &Value) {
+    let schema = serde_json::from_str(include_str!("../../../schemas/trace.schema.json")).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let errors: Vec<_> =
+        validator.iter_errors(document).take(5).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn the_table_names_the_rank_and_the_term() {
+    let output = Traces::of("straggler").run(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", output.stderr);
+    let said = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "4 ranks on Simulated accelerator",
+        "charged once",
+        "rank 2 starts last in 5 of 6 collectives and holds 99.3% of the skew",
+        "What overlap hides and costs",
+    ] {
+        assert!(said.contains(part), "{part}\n{}", output.stdout);
+    }
+}
+
+/// The pipeline waits at its ends, in the JSON as in the flow.
+#[test]
+fn the_json_is_valid_and_names_the_term() {
+    let document = Traces::of("pipeline_1f1b").json(&[]);
+    assert_eq!(document["schema"], "goodput.trace/1");
+    assert_eq!(document["triage"]["term"], "synchronisation");
+    assert_eq!(document["findings"][0]["pattern"], "pipeline_bubble");
+    assert_eq!(document["timeline"]["lanes"].as_array().unwrap().len(), 4);
+    assert_eq!(document["steps_across"]["matched_by"], "number");
+    let window = document["total"]["window_ns"].as_i64().unwrap();
+    let charged: i64 =
+        document["charges"].as_array().unwrap().iter().map(|c| c["time_ns"].as_i64().unwrap()).sum();
+    assert_eq!(charged, window);
+}
+
+#[test]
+fn the_page_needs_nothing_else() {
+    let traces = Traces::of("host_bound");
+    let page = traces.file("page.html");
+    let output = traces.run(&["--format", "html", "-o", page.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", output.stderr);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("default-src 'none'") && page.contains("<b>host dispatch</b>"));
+    for id in ["ranks", "steps", "step-timeline", "communication"] {
+        assert!(page.contains(&format!("<figure class=\"chart\" id=\"{id}\">")), "{id}");
+    }
+}
+
+#[test]
+fn a_trace_is_no_series_of_metrics() {
+    let output = Traces::of("straggler").run(&["--format", "openmetrics"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.contains("a table, JSON or HTML"), "{}", output.stderr);
+}
+
+#[test]
+fn what_to_trace_next() {
+    let traces = Traces::of("straggler");
+    let document = traces.json(&["--plan", "2", "--layout", "dp=16"]);
+    let ranks = document["sampling"]["ranks"].as_array().unwrap();
+    assert_eq!(ranks.len(), 2);
+    assert!(ranks.iter().any(|rank| rank["rank"] == 2), "the straggler is traced again: {ranks:?}");
+    let page = traces.run(&["--plan", "2", "--layout", "dp=16", "--format", "html"]);
+    assert!(page.stdout.contains("id=\"sampling-section\""));
+    let output = traces.run(&["--plan", "2"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.contains("--layout"), "{}", output.stderr);
+}
+
+const MESH: &str = "
+model: llama3.1-8b
+mesh:
+  axes:
+    - {name: data, size: 4}
+  devices_per_node: 4
+sharding:
+  data: {axis: data, shards: none}
+batch: {tokens: 4096, micro_batches: 1}
+";
+
+/// The generated job is no Llama: its gradients have another size, and the audit says so.
+#[test]
+fn collectives_against_the_mesh() {
+    let traces = Traces::of("straggler");
+    let mesh = traces.file("mesh.yaml");
+    fs::write(&mesh, MESH).unwrap();
+    let files: Vec<String> =
+        (0..4).map(|r| traces.file(&format!("rank{r}.json")).display().to_string()).collect();
+    let args = |format: &str| {
+        let mesh = mesh.to_str().unwrap();
+        let mut args: Vec<String> = ["trace", "--format", format, "--mesh", mesh].map(str::to_owned).into();
+        args.extend(files.iter().cloned());
+        run(&args)
+    };
+    let output = args("json");
+    assert_eq!(output.status.code(), Some(0), "{}", output.stderr);
+    let document: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_valid(&document);
+    let audit = &document["audit"];
+    assert_eq!(audit["clean"], false);
+    assert!(!audit["lines"].as_array().unwrap().is_empty());
+    let page = args("html");
+    assert!(page.stdout.contains("id=\"audit-section\""));
+    assert!(page.stdout.contains("it communicates not as planned"));
+}
+
+#[test]
+fn a_truncated_trace_is_used_and_strict_says_so() {
+    let traces = Traces::of("straggler");
+    let cut = traces.file("rank3.json");
+    let text = fs::read(&cut).unwrap();
+    fs::write(&cut, &text[..text.len() * 4 / 5]).unwrap();
+    let document = traces.json(&[]);
+    let degraded = |file: &&Value| file["degraded"] == true;
+    let files: Vec<_> = document["files"].as_array().unwrap().iter().filter(degraded).collect();
+    assert_eq!(files.len(), 1);
+    assert_eq!(files[0]["truncated"], true);
+    let output = traces.run(&["--strict"]);
+    assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+    // Without damage it has nothing to say.
+    let output = Traces::of("straggler").run(&["--strict"]);
+    assert_eq!(output.status.code(), Some(0), "{}", output.stdout);
+}
+
+#[test]
+fn unreadable_input_names_the_file_and_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = folder.path().join("notes.txt");
+    fs::write(&notes, "no trace at all\n").unwrap();
+    let output = trace(&notes, &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let said = output.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("notes.txt") && said.contains("nsys export --type sqlite"), "{}", output.stderr);
+
+    let output = trace(&folder.path().join("absent.json"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.contains("absent.json"), "{}", output.stderr);
+
+    let output = trace(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(2), "a folder without traces: {}", output.stdout);
+}
+
+/// Two files of one rank: both are named, and how to tell them apart.
+#[test]
+fn two_traces_of_one_rank_are_refused() {
+    let traces = Traces::of("straggler");
+    fs::copy(traces.file("rank1.json"), traces.file("again.json")).unwrap();
+    let output = traces.run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        output.stderr.contains("again.json") && output.stderr.contains("rank1.json"),
+        "{}",
+        output.stderr
+    );
+}
