@@ -6,5 +6,6 @@ mod estimate;
 pub mod kernel;
 pub mod run;
 pub mod validate;
+pub mod schedule;
 
 pub use estimate::{Basis, Estimate};
