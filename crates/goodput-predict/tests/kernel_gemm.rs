@@ -159,3 +159,21 @@ fn a_vocabulary_beyond_the_grid_is_as_efficient_as_its_end() {
     assert!((wide.ns / narrow.ns - 2.0).abs() < 1e-9);
     assert!(wide.deviation > narrow.deviation);
 }
+
+/// A larger product is not slower than its parts, and one scale a tensor not slower than many.
+#[test]
+fn large_products_in_few_bits_keep_the_rate_of_their_parts() {
+    for name in ["H100 SXM5", "B200", "GB200", "GB300"] {
+        let tables = tables(name).at(Power::Burst);
+        let rate = |format, m, n, k| {
+            let gemm = Gemm::new(m, n, k).format(format);
+            gemm.flops() / tables.gemm(&gemm).unwrap().ns
+        };
+        for [m, n, k] in [[8192, 26_624, 16_384], [16_384, 57_344, 8192], [8192, 8192, 8192]] {
+            let parts = rate(Format::Fp8, m.min(8192), 8192, k);
+            assert!(rate(Format::Fp8, m, n, k) > 0.85 * parts, "{name} {m} {n} {k}");
+            assert!(rate(Format::Fp8, m, n, k) >= rate(Format::Fp8Block, m, n, k) * 0.999, "{name}");
+            assert!(rate(Format::Fp8, m, n, k) > 1.3 * rate(Format::Bf16, m, n, k), "{name} {m} {n} {k}");
+        }
+    }
+}

@@ -112,6 +112,9 @@ impl Gemm {
     }
 }
 
+/// Rows or columns beyond which products in few bits are also thought of in parts.
+const LARGE: u64 = 8192;
+
 /// A burst time and what it rests on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Burst {
@@ -173,8 +176,40 @@ impl KernelTables {
         })
     }
 
-    /// The burst time of rows x inner times (columns x inner)^T, casts included.
+    /// The burst time of rows x inner times (columns x inner)^T, casts included: of the kernels that were measured, the
+    /// one that a library would choose.
+    ///
+    /// The fp8 grid holds a kernel made for serving. On large products it falls to half of what the same device does with
+    /// finer scales (H100, 16384 x 57344 x 8192: 760 TFLOP/s against 1281), which is more work, not less; and on Blackwell
+    /// both fall to half of their own rate on a part of the same product. A library that trains picks neither.
     pub(super) fn product(&self, format: Format, shape: [u64; 3]) -> Result<Burst, KernelError> {
+        let whole = self.in_parts(format, shape)?;
+        match format {
+            Format::Fp8 if self.grid(Format::Fp8Block).is_some() => {
+                let finer = self.in_parts(Format::Fp8Block, shape)?;
+                let is_better = finer.us < whole.us && finer.basis <= whole.basis;
+                Ok(if is_better { finer } else { whole })
+            }
+            _ => Ok(whole),
+        }
+    }
+
+    /// The lesser of the whole product's time and that of its parts of at most [`LARGE`] rows and columns, one after the
+    /// other, for formats whose grids fall beyond that.
+    fn in_parts(&self, format: Format, shape: [u64; 3]) -> Result<Burst, KernelError> {
+        let whole = self.measured(format, shape)?;
+        let [rows, columns, inner] = shape;
+        if !format.is_quantised() || rows.max(columns) <= LARGE {
+            return Ok(whole);
+        }
+        let parts = [rows, columns].map(|length| length.div_ceil(LARGE));
+        let part = [rows.div_ceil(parts[0]), columns.div_ceil(parts[1]), inner];
+        let part = self.measured(format, part)?;
+        let us = part.us * (parts[0] * parts[1]) as f64;
+        Ok(if us < whole.us && part.basis <= whole.basis { Burst { us, basis: part.basis } } else { whole })
+    }
+
+    fn measured(&self, format: Format, shape: [u64; 3]) -> Result<Burst, KernelError> {
         let roofline = |machine: &super::Machine| {
             let [rows, columns, inner] = shape.map(|length| length as f64);
             let cast =
