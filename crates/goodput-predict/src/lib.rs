@@ -5,7 +5,7 @@ pub mod collective;
 mod estimate;
 pub mod kernel;
 pub mod run;
-pub mod validate;
 pub mod schedule;
+pub mod validate;
 
 pub use estimate::{Basis, Estimate};

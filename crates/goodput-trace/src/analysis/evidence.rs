@@ -153,7 +153,7 @@ impl RankAnalysis {
             .map(|(index, _)| index)
     }
 
-    /// Exposed communication of the judged steps that exchanges embeddings.
+    /// Exposed communication of the judged steps that exchanges embeddings; waiting for peers is the peers' doing.
     fn exposed_embedding_exchanges_ns(&self) -> i64 {
         let exchanges = embedding_exchanges(&self.trace);
         if !exchanges.contains(&true) {
@@ -161,7 +161,8 @@ impl RankAnalysis {
         }
         let slices = self.judged().flat_map(|partition| &partition.slices);
         let exchanged = slices.filter(|slice| {
-            slice.charge.is_communication() && slice.work.is_some_and(|work| exchanges[work as usize])
+            matches!(slice.charge, Charge::Transfer(_) | Charge::CommunicationNotSplit(_))
+                && slice.work.is_some_and(|work| exchanges[work as usize])
         });
         exchanged.map(|slice| slice.end_ns - slice.start_ns).sum()
     }
