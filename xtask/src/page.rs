@@ -1,32 +1,56 @@
-//! The report page in a real browser: it must draw every chart without loading anything.
+//! The report pages in a real browser: they must draw every chart without loading anything.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{cargo, target_dir};
 
 /// Charts that the demo's page must draw, by the id of their container.
-const CHARTS: [&str; 7] = ["waterfall", "opened", "series-0", "lanes", "levers", "unheld", "waits"];
+const DEMO: [&str; 7] = ["waterfall", "opened", "series-0", "lanes", "levers", "unheld", "waits"];
+/// Charts that the page of a trace must draw.
+const TRACE: [&str; 8] =
+    ["ranks", "steps", "heat", "heat-wait", "blame", "step-timeline", "communication", "slowdowns"];
+/// The generated job that is traced: one rank holds the others up in one step.
+const SCENARIO: &str = "straggler";
 
-/// Writes the demo's page and opens it in headless Chromium.
+/// Writes the demo's page and that of a generated trace, and opens them in headless Chromium.
 pub fn check() -> Result<(), String> {
     let browser = browser()?;
     cargo(&["build", "--quiet", "--package", "goodput-cli"])?;
     let folder = target_dir().join("page");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+
     let page = folder.join("demo.html");
-    let status = Command::new(target_dir().join("debug").join(format!("goodput{}", env::consts::EXE_SUFFIX)))
-        .args(["demo", "--format", "html", "-o"])
-        .arg(&page)
+    goodput(&["demo", "--format", "html", "-o"], &[&page])?;
+    drawn_in(&browser, &folder, &page, &DEMO)?;
+
+    let traces = folder.join("traces");
+    goodput(&["simulate", "--traces", SCENARIO, "-o"], &[&traces])?;
+    let page = folder.join("trace.html");
+    goodput(&["trace", "--format", "html", "-o"], &[&page, &traces])?;
+    drawn_in(&browser, &folder, &page, &TRACE)
+}
+
+/// Runs the built command.
+fn goodput(args: &[&str], paths: &[&Path]) -> Result<(), String> {
+    let binary = target_dir().join("debug").join(format!("goodput{}", env::consts::EXE_SUFFIX));
+    let status = Command::new(binary)
+        .args(args)
+        .args(paths)
         .status()
-        .map_err(|e| format!("goodput demo: {e}"))?;
+        .map_err(|e| format!("goodput {}: {e}", args.join(" ")))?;
     if !status.success() {
-        return Err(format!("goodput demo --format html failed ({status})"));
+        return Err(format!("goodput {} failed ({status})", args.join(" ")));
     }
+    Ok(())
+}
+
+/// Opens a page: every chart must be drawn, and the console silent.
+fn drawn_in(browser: &Path, folder: &Path, page: &Path, charts: &[&str]) -> Result<(), String> {
     let profile = folder.join("profile");
     println!("==> {} {}", browser.display(), page.display());
-    let output = Command::new(&browser)
+    let output = Command::new(browser)
         .args([
             "--headless",
             "--no-sandbox",
@@ -51,10 +75,10 @@ pub fn check() -> Result<(), String> {
         return Err(format!("the page's console says: {message}"));
     }
     let dom = String::from_utf8_lossy(&output.stdout);
-    for id in CHARTS {
+    for id in charts {
         drawn(&dom, id)?;
     }
-    println!("    {} charts drawn, nothing on the console", CHARTS.len());
+    println!("    {} charts drawn, nothing on the console", charts.len());
     Ok(())
 }
 

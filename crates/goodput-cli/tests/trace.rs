@@ -6,7 +6,7 @@ mod command;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use command::{Output, run};
+use command::{Output, run, shared};
 use goodput_simulate::step_trace::{Scenario, simulate};
 use serde_json::Value;
 
@@ -208,4 +208,38 @@ fn two_traces_of_one_rank_are_refused() {
         "{}",
         output.stderr
     );
+}
+
+/// Recorded traces of every format: valid JSON, a page, and kernels on the roofline where shapes are recorded.
+#[test]
+fn recorded_traces() {
+    let Some(shared) = shared() else { return };
+    let folder = shared.join("traces");
+    for name in [
+        "dlrm8_v100",
+        "kineto/h100_qwen05b.json.gz",
+        "kineto/cpu_ops_only_rank0.json.gz",
+        "kineto/rtx2080ti_resnet_dataloader_no_profilerstep.json.gz",
+        "nsys/mfu_2gpu_before.sqlite",
+        "other/rocprofv3_908_results.json.gz",
+        "other/934987a2fc2f.xplane.pb",
+    ] {
+        let path = folder.join(name);
+        if !path.exists() {
+            continue;
+        }
+        let output = trace(&path, &["--format", "json"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", output.stderr);
+        let document: Value = serde_json::from_str(&output.stdout).unwrap();
+        assert_valid(&document);
+        if name.contains("qwen05b") {
+            let roofline = &document["roofline"];
+            assert!(
+                roofline["placed_ns"].as_i64().unwrap() * 3 > roofline["compute_ns"].as_i64().unwrap() * 2
+            );
+        }
+        let page = trace(&path, &["--format", "html"]).stdout;
+        assert!(page.ends_with("</html>\n") || page.ends_with("</html>"), "{name}");
+        assert!(page.len() < 8_000_000, "{name}: {} bytes", page.len());
+    }
 }

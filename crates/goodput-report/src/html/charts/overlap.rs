@@ -54,7 +54,7 @@ pub(in crate::html) fn blame(peers: &PeersView) -> Option<Chart> {
     let layout = layout()
         .bar_mode(BarMode::Overlay)
         .x_axis(labelled_axis(
-            &format!("latest less first start of the collectives it joined last ({unit})"),
+            &format!("skew of the collectives it joined last ({unit})"),
             std::iter::once(longest_ns as f64 / unit_ns),
             0.5,
         ))
@@ -129,20 +129,18 @@ pub(in crate::html) fn slowdowns(
     if drawn.is_empty() {
         return None;
     }
-    let texts: Vec<_> = drawn
-        .iter()
-        .map(|k| format!("{}x · adds {}", thousands(k.slowdown, 2), duration(k.extra_ns)))
-        .collect();
+    let texts: Vec<_> = drawn.iter().map(|k| format!("{}x", thousands(k.slowdown, 2))).collect();
     let hovers: Vec<_> = drawn
         .iter()
         .map(|k| {
             format!(
-                "{}, {}: median {} alone, {} beside communication, {} runs",
+                "{}, {}: median {} alone, {} beside communication; {} runs, which adds {}",
                 name(k.rank),
                 plain(&k.name, 60),
                 duration(k.undisturbed_median_ns),
                 duration(k.overlapped_median_ns),
-                count(k.overlapped)
+                count(k.overlapped),
+                duration(k.extra_ns)
             )
         })
         .collect();
@@ -155,14 +153,10 @@ pub(in crate::html) fn slowdowns(
         .clip_on_axis(false)
         .hover_text_array(hovers)
         .hover_info(HoverInfo::Text);
-    let names = drawn.iter().map(|k| format!("{} · {}", name(k.rank), plain(&k.name, 30))).collect();
+    let names = drawn.iter().map(|k| format!("{} · {}", name(k.rank), plain(&k.name, 20))).collect();
     let layout = layout()
         .bar_mode(BarMode::Overlay)
-        .x_axis(labelled_axis(
-            "median beside communication over median alone",
-            drawn.iter().map(|k| k.slowdown),
-            0.9,
-        ))
+        .x_axis(labelled_axis("times as long as alone (medians)", drawn.iter().map(|k| k.slowdown), 0.3))
         .y_axis(rows(names));
     let title = "What communication does to the kernels beside it";
     Some(Chart::new("slowdowns", title, drawn.len() * 30 + 80, Vec::new(), vec![bar], layout).titled(title))
