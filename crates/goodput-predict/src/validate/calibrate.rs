@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::evaluate::{Evaluation, Outcome};
+use super::evaluate::{Evaluation, Outcome, Predicted};
 
 /// Rows that factors may be fitted on.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +98,9 @@ impl<'a> TestHalf<'a> {
     pub fn calibrated(&self, calibration: &Calibration) -> Evaluation<'a> {
         let outcomes = self.0.outcomes.iter().filter_map(|outcome| {
             let factor = calibration.factor(&outcome.row.device, &outcome.row.software)?;
-            Some(Outcome { predicted_ns: outcome.predicted_ns * factor, ..*outcome })
+            let step_ns = outcome.predicted.step_ns * factor;
+            let predicted = Predicted { step_ns, ..outcome.predicted };
+            Some(Outcome { row: outcome.row, predicted })
         });
         Evaluation { outcomes: outcomes.collect(), failures: self.0.failures.clone() }
     }

@@ -8,23 +8,32 @@ use serde::Serialize;
 
 use super::ranking::Ranking;
 use super::row::RunRow;
-use super::statistics::Errors;
+use super::statistics::{Errors, MemoryErrors};
 use crate::run::Run;
 
-/// A row and the step time predicted for it.
+/// What of a prediction is compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Predicted {
+    /// Time of a step, in nanoseconds.
+    pub step_ns: f64,
+    /// Memory of the device that needs most, in bytes.
+    pub memory_bytes: Option<f64>,
+}
+
+/// A row and what is predicted for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome<'a> {
     /// The row.
     pub row: &'a RunRow,
-    /// Predicted time of a step, in nanoseconds.
-    pub predicted_ns: f64,
+    /// The prediction.
+    pub predicted: Predicted,
 }
 
 impl Outcome<'_> {
     /// Measured and predicted time, in nanoseconds.
     #[must_use]
     pub fn pair(&self) -> (f64, f64) {
-        (self.row.measured.step_ns as f64, self.predicted_ns)
+        (self.row.measured.step_ns as f64, self.predicted.step_ns)
     }
 
     /// (predicted - measured) / measured.
@@ -53,23 +62,24 @@ pub struct Evaluation<'a> {
     pub failures: Vec<Failure<'a>>,
 }
 
-/// Predicts every row, on all cores. `predict` gives the time of a step in nanoseconds.
-pub fn evaluate<E: Display>(
+/// Predicts every row with `predict`, on all cores; `state` is made once for some of the rows.
+pub fn evaluate_with<S, E: Display>(
     rows: &[RunRow],
-    predict: impl Fn(&Run) -> Result<f64, E> + Sync,
+    state: impl Fn() -> S + Sync + Send,
+    predict: impl Fn(&mut S, &Run) -> Result<Predicted, E> + Sync + Send,
 ) -> Evaluation<'_> {
-    let predicted: Vec<Result<f64, String>> = rows
+    let predicted: Vec<Result<Predicted, String>> = rows
         .par_iter()
-        .map(|row| match predict(&row.run) {
-            Ok(ns) if ns.is_finite() && ns > 0.0 => Ok(ns),
-            Ok(ns) => Err(format!("a step of {ns} ns")),
+        .map_init(state, |state, row| match predict(state, &row.run) {
+            Ok(predicted) if predicted.step_ns.is_finite() && predicted.step_ns > 0.0 => Ok(predicted),
+            Ok(predicted) => Err(format!("a step of {} ns", predicted.step_ns)),
             Err(error) => Err(error.to_string()),
         })
         .collect();
     let mut evaluation = Evaluation::default();
     for (row, predicted) in rows.iter().zip(predicted) {
         match predicted {
-            Ok(predicted_ns) => evaluation.outcomes.push(Outcome { row, predicted_ns }),
+            Ok(predicted) => evaluation.outcomes.push(Outcome { row, predicted }),
             Err(reason) => evaluation.failures.push(Failure { row, reason }),
         }
     }
@@ -159,6 +169,8 @@ pub struct Report {
     pub failed: usize,
     /// By dimension and group.
     pub by: BTreeMap<Dimension, BTreeMap<String, Errors>>,
+    /// Of memory, by source; where a source states it.
+    pub memory: BTreeMap<String, MemoryErrors>,
     /// Whether the fastest layout is found.
     pub ranking: Ranking,
 }
@@ -173,7 +185,19 @@ impl Evaluation<'_> {
         let sources = by[&Dimension::Source].values().map(|errors| errors.mape);
         let sources_mean = sources.clone().sum::<f64>() / sources.count().max(1) as f64;
         let ranking = Ranking::of(&self.outcomes);
-        Some(Report { all, sources_mean, failed: self.failures.len(), by, ranking })
+        Some(Report { all, sources_mean, failed: self.failures.len(), by, memory: self.memory(), ranking })
+    }
+
+    fn memory(&self) -> BTreeMap<String, MemoryErrors> {
+        let mut sources: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+        for outcome in &self.outcomes {
+            if let (Some(measured), Some(predicted)) =
+                (outcome.row.measured.memory_bytes, outcome.predicted.memory_bytes)
+            {
+                sources.entry(outcome.row.source.clone()).or_default().push((measured, predicted));
+            }
+        }
+        sources.into_iter().filter_map(|(source, pairs)| Some((source, Errors::of(pairs)?.into()))).collect()
     }
 
     /// Errors of each group.

@@ -94,7 +94,8 @@ impl GroupRanking {
         if members.iter().all(|member| laid_out(member) == laid_out(first)) {
             return None;
         }
-        let by_prediction = |a: &&&Outcome<'_>, b: &&&Outcome<'_>| a.predicted_ns.total_cmp(&b.predicted_ns);
+        let by_prediction =
+            |a: &&&Outcome<'_>, b: &&&Outcome<'_>| a.predicted.step_ns.total_cmp(&b.predicted.step_ns);
         let picked = members.iter().min_by(by_prediction)?;
         let best = members.iter().min_by_key(|member| member.row.measured.step_ns)?;
         let pairs: Vec<_> = members.iter().map(|member| member.pair()).collect();

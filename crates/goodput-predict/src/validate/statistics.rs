@@ -61,6 +61,28 @@ impl Errors {
     }
 }
 
+/// The same of memory, which has no MFU and is not counted in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct MemoryErrors {
+    /// Rows.
+    pub rows: usize,
+    /// As [`Errors::mape`].
+    pub mape: f64,
+    /// As [`Errors::median_ape`].
+    pub median_ape: f64,
+    /// As [`Errors::p90_ape`].
+    pub p90_ape: f64,
+    /// As [`Errors::bias`].
+    pub bias: f64,
+}
+
+impl From<Errors> for MemoryErrors {
+    fn from(errors: Errors) -> Self {
+        let Errors { rows, mape, median_ape, p90_ape, bias, .. } = errors;
+        Self { rows, mape, median_ape, p90_ape, bias }
+    }
+}
+
 /// Of ascending values, which must not be none.
 fn percentile(ascending: &[f64], share: f64) -> f64 {
     let place = share * (ascending.len() - 1) as f64;

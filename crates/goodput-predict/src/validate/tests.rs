@@ -143,12 +143,16 @@ fn a_file_of_something_else_is_refused_as_a_whole() {
     assert!(ragged.unwrap_err().to_string().contains("x.csv"));
 }
 
-/// Predictions by `id`, in seconds.
+fn step(step_ns: f64) -> Predicted {
+    Predicted { step_ns, memory_bytes: None }
+}
+
+/// Predictions in the rows' order, in seconds.
 fn evaluated<'a>(rows: &'a [RunRow], seconds: &[f64]) -> Evaluation<'a> {
     assert_eq!(rows.len(), seconds.len());
     let outcomes = rows.iter().zip(seconds);
     Evaluation {
-        outcomes: outcomes.map(|(row, seconds)| Outcome { row, predicted_ns: seconds * 1e9 }).collect(),
+        outcomes: outcomes.map(|(row, seconds)| Outcome { row, predicted: step(seconds * 1e9) }).collect(),
         failures: Vec::new(),
     }
 }
@@ -156,15 +160,19 @@ fn evaluated<'a>(rows: &'a [RunRow], seconds: &[f64]) -> Evaluation<'a> {
 #[test]
 fn groups_failures_and_the_mean_of_sources() {
     let rows = rows(&[
-        &[("id", "a"), ("source_key", "one")],
+        &[("id", "a"), ("source_key", "one"), ("memory_gib", "24")],
         &[("id", "b"), ("source_key", "one"), ("dp", "4"), ("tp", "2"), ("sp", "no")],
         &[("id", "c"), ("source_key", "two"), ("recompute", "full")],
     ]);
-    let evaluation = evaluate(&rows, |run| match run.layout.tensor {
-        2 => Err("no"),
-        _ if run.recompute == Recompute::Full => Ok(2.6e9),
-        _ => Ok(1.8e9),
-    });
+    let evaluation = evaluate_with(
+        &rows,
+        || (),
+        |(), run| match run.layout.tensor {
+            2 => Err("no"),
+            _ if run.recompute == Recompute::Full => Ok(step(2.6e9)),
+            _ => Ok(Predicted { memory_bytes: Some(30e9), ..step(1.8e9) }),
+        },
+    );
     assert_eq!((evaluation.outcomes.len(), evaluation.failures[0].row.id.as_str()), (2, "b"));
     assert_eq!(evaluation.failures[0].reason, "no");
     let report = evaluation.report().unwrap();
@@ -173,10 +181,12 @@ fn groups_failures_and_the_mean_of_sources() {
     assert!((report.by[&Dimension::Source]["one"].bias + 0.1).abs() < 1e-12);
     assert_eq!(report.by[&Dimension::Tp].keys().collect::<Vec<_>>(), ["1"]);
     assert_eq!(report.by[&Dimension::Size]["1B to 10B"].rows, 2);
+    assert!((report.memory["one"].bias - (30e9 / 24.0 / 1_073_741_824.0 - 1.0)).abs() < 1e-12);
+    assert_eq!(report.memory.len(), 1);
     let json = serde_json::to_value(&report).unwrap();
     assert!(json["mape"].is_number() && json["by"]["source"]["two"]["median_ape"].is_number(), "{json}");
     // What gives no time is no prediction.
-    assert_eq!(evaluate(&rows, |_| Ok::<_, String>(f64::NAN)).report(), None);
+    assert_eq!(evaluate_with(&rows, || (), |(), _| Ok::<_, String>(step(f64::NAN))).report(), None);
 }
 
 #[test]
