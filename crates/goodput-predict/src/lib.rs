@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod collective;
 mod estimate;
 pub mod kernel;
+pub mod layer;
 pub mod run;
 pub mod schedule;
 pub mod validate;

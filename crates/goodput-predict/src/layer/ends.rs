@@ -1,0 +1,76 @@
+//! What only the first and the last stage do.
+
+use goodput_model::architecture::TextModel;
+
+use super::Term;
+use super::lister::{Linear, Lister, Split};
+use crate::kernel::{Access, Fusion, KernelError, Operation, Pass, Traffic};
+
+type Listed = Result<(), KernelError>;
+
+impl Lister<'_> {
+    /// Tokens and learned positions. The vocabulary is split over tensor ranks, whose results are summed.
+    pub(super) fn embedding(&mut self, text: &TextModel) -> Listed {
+        let values = self.tokens() * text.width;
+        let fusion = self.run.framework.fusion;
+        self.operation("embedding", Term::Embedding, Operation::Embedding { values }, fusion)?;
+        if let Some(tensor) = &self.exchanges.tensor {
+            let bytes = self.bytes(values);
+            if self.run.layout.sequence_parallel {
+                let sum = tensor.reduce_scatter.time(bytes);
+                let gather = tensor.all_gather.time(bytes);
+                self.exchange("embedding sum", Term::TensorExchange, Pass::Forward, sum, sum.estimate.ns);
+                self.exchange(
+                    "embedding gather",
+                    Term::TensorExchange,
+                    Pass::WeightGradient,
+                    gather,
+                    gather.estimate.ns,
+                );
+            } else {
+                let sum = tensor.all_reduce.time(bytes);
+                self.exchange("embedding sum", Term::TensorExchange, Pass::Forward, sum, sum.estimate.ns);
+            }
+        }
+        let own = self.own_tokens() * text.width;
+        if text.positions > 0 {
+            self.operation("positions", Term::Embedding, Operation::Residual { values: own }, fusion)?;
+        }
+        if text.embedding_norm {
+            self.norm_of("embedding norm", text.norm, own)?;
+        }
+        if self.run.framework.dropout {
+            let dropout = Operation::Dropout { values: own, residual: false };
+            self.operation("embedding dropout", Term::Elementwise, dropout, fusion)?;
+        }
+        Ok(())
+    }
+
+    /// Logits in 16 bits and their loss. Ranks exchange a maximum, the target's logit and a sum for each token.
+    pub(super) fn head(&mut self, text: &TextModel) -> Listed {
+        let (tokens, tensor) = (self.tokens(), self.tensor());
+        let framework = &self.run.framework;
+        let vocabulary = framework.padded_vocabulary(text.vocabulary, self.run.layout.tensor) / tensor;
+        let loss = if framework.fused_loss { Fusion::Fused } else { framework.fusion };
+        if text.head.transform {
+            self.linears(
+                Split::Whole,
+                tokens,
+                self.run.precision.wide(),
+                &[Linear::new("head transform", text.width, text.width)],
+            )?;
+        }
+        let head = Linear::new("head", text.width, vocabulary).bias(text.head.bias);
+        self.linears(Split::Outputs, tokens, self.run.precision.wide(), &[head])?;
+        self.operation("loss", Term::Loss, Operation::CrossEntropy { values: tokens * vocabulary }, loss)?;
+        if let Some(exchanges) = &self.exchanges.tensor {
+            let time = exchanges.all_reduce.time(4.0 * tokens as f64);
+            for _ in 0..3 {
+                self.exchange("loss sums", Term::TensorExchange, Pass::Forward, time, time.estimate.ns);
+            }
+        }
+        // The mean over tokens.
+        let mean = Traffic::new(4.0 * tokens as f64, Access::Rows);
+        self.traffic("loss mean", Term::Loss, Pass::Forward, &[mean])
+    }
+}

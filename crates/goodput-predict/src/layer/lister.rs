@@ -1,0 +1,282 @@
+//! Puts kernels and exchanges of a layer in their passes, each with its time.
+
+use super::{Exchanges, Part, Passes, Term};
+use crate::Estimate;
+use crate::collective::CollectiveTime;
+use crate::kernel::{
+    Access, Accumulator, Direction, ExpertGemm, Format, Fusion, Gemm, KernelError, KernelTables, Operation,
+    Pass, Traffic,
+};
+use crate::run::Run;
+
+/// How a product is split over the tensor ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Split {
+    /// Not at all.
+    Whole,
+    /// Its outputs: all ranks need all inputs.
+    Outputs,
+    /// Its inputs: the ranks' results are summed.
+    Inputs,
+}
+
+/// One product of a linear layer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Linear {
+    pub name: &'static str,
+    pub inputs: u64,
+    pub outputs: u64,
+    pub bias: bool,
+}
+
+impl Linear {
+    pub const fn new(name: &'static str, inputs: u64, outputs: u64) -> Self {
+        Self { name, inputs, outputs, bias: false }
+    }
+
+    pub const fn bias(self, bias: bool) -> Self {
+        Self { bias, ..self }
+    }
+}
+
+pub(super) struct Lister<'a> {
+    pub run: &'a Run,
+    pub tables: &'a KernelTables,
+    pub exchanges: &'a Exchanges,
+    pub passes: Passes,
+}
+
+type Listed = Result<(), KernelError>;
+
+/// Host work of a collective beside its kernel: an event on each side and the call.
+const LAUNCHES_OF_AN_EXCHANGE: u32 = 2;
+
+impl<'a> Lister<'a> {
+    pub fn new(run: &'a Run, tables: &'a KernelTables, exchanges: &'a Exchanges) -> Self {
+        Self { run, tables, exchanges, passes: Passes::default() }
+    }
+
+    /// Tokens of a micro-batch on a context rank.
+    pub fn tokens(&self) -> u64 {
+        self.run.batch.micro * self.run.batch.sequence / u64::from(self.run.layout.context)
+    }
+
+    /// Of them those that a rank holds between tensor-parallel products.
+    pub fn own_tokens(&self) -> u64 {
+        let split = if self.run.layout.sequence_parallel { u64::from(self.run.layout.tensor) } else { 1 };
+        self.tokens() / split
+    }
+
+    pub fn tensor(&self) -> u64 {
+        u64::from(self.run.layout.tensor)
+    }
+
+    fn accumulator(&self) -> Accumulator {
+        match (self.run.precision.gradient_bytes, self.run.framework.fused_accumulation) {
+            (4, true) => Accumulator::Fp32,
+            (_, true) => Accumulator::Half,
+            (_, false) => Accumulator::None,
+        }
+    }
+
+    /// Products of one input of `tokens` rows, side by side, with what tensor ranks exchange for them.
+    pub fn linears(&mut self, split: Split, tokens: u64, format: Format, linears: &[Linear]) -> Listed {
+        let gathered = linears.first().map_or(0, |linear| tokens * linear.inputs);
+        if split == Split::Outputs {
+            self.gather_before(linears, tokens, format, gathered)?;
+        }
+        let (mut input_ns, mut weight_ns) = (0.0, 0.0);
+        for linear in linears {
+            let [_, input, weight] = self.products(linear, tokens, format)?;
+            input_ns += input;
+            weight_ns += weight;
+        }
+        match split {
+            Split::Whole => Ok(()),
+            Split::Outputs => {
+                self.reduce_input_gradient(gathered, input_ns, weight_ns);
+                Ok(())
+            }
+            Split::Inputs => {
+                let results = linears.first().map_or(0, |linear| tokens * linear.outputs);
+                self.sum_results(results, linears, tokens, format)
+            }
+        }
+    }
+
+    /// The three products of a linear layer; their times in ns.
+    fn products(&mut self, linear: &Linear, tokens: u64, format: Format) -> Result<[f64; 3], KernelError> {
+        let gemm =
+            Gemm::new(tokens, linear.outputs, linear.inputs).format(format).accumulate(self.accumulator());
+        let mut times = [0.0; 3];
+        for (time, pass) in times.iter_mut().zip(Pass::ALL) {
+            let estimate = self.tables.gemm(&gemm.pass(pass))?;
+            *time = estimate.ns;
+            let launches = if format.is_quantised() { 2 } else { 1 };
+            let part = Part { name: linear.name, term: Term::Gemm, estimate, launches, flops: gemm.flops() };
+            self.passes.of(pass).push(part);
+        }
+        if linear.bias {
+            let sum = [Traffic::new(2.0 * (tokens * linear.outputs) as f64, Access::Columns)];
+            self.traffic("bias gradient", Term::Elementwise, Pass::WeightGradient, &sum)?;
+        }
+        self.add_to_gradients(linear.inputs * linear.outputs)?;
+        Ok(times)
+    }
+
+    /// Where the product does not add to the gradient buffer itself, another kernel does.
+    pub fn add_to_gradients(&mut self, weights: u64) -> Listed {
+        if self.run.framework.fused_accumulation || self.run.micro_batches() == Some(1) {
+            return Ok(());
+        }
+        let bytes = 2.0 + 2.0 * f64::from(self.run.precision.gradient_bytes);
+        let add = [Traffic::new(bytes * weights as f64, Access::Stream)];
+        self.traffic("gradient sum", Term::Elementwise, Pass::WeightGradient, &add)
+    }
+
+    /// With sequence parallelism the input is gathered, in the backward pass again, for the weight gradient.
+    fn gather_before(&mut self, linears: &[Linear], tokens: u64, format: Format, values: u64) -> Listed {
+        if !self.run.layout.sequence_parallel {
+            return Ok(());
+        }
+        let Some(tensor) = &self.exchanges.tensor else { return Ok(()) };
+        let time = tensor.all_gather.time(self.bytes(values));
+        let mut window = [0.0; 2];
+        for linear in linears {
+            let gemm = Gemm::new(tokens, linear.outputs, linear.inputs).format(format);
+            if self.run.layout.overlap_tensor {
+                window[0] += self.tables.gemm(&gemm)?.ns;
+            }
+            if self.run.framework.overlap_backward {
+                window[1] += self.tables.gemm(&gemm.pass(Pass::InputGradient))?.ns;
+            }
+        }
+        self.exchange(
+            "input gather",
+            Term::TensorExchange,
+            Pass::Forward,
+            time,
+            self.pipelined(time, window[0]),
+        );
+        let again = self.beside(time, window[1]);
+        self.exchange("input gather again", Term::TensorExchange, Pass::InputGradient, time, again);
+        Ok(())
+    }
+
+    fn reduce_input_gradient(&mut self, values: u64, _input_ns: f64, weight_ns: f64) {
+        let Some(tensor) = &self.exchanges.tensor else { return };
+        let sum = if self.run.layout.sequence_parallel { &tensor.reduce_scatter } else { &tensor.all_reduce };
+        let time = sum.time(self.bytes(values));
+        let window = if self.run.framework.overlap_backward { weight_ns } else { 0.0 };
+        let exposed = self.beside(time, window);
+        self.exchange("input gradient sum", Term::TensorExchange, Pass::InputGradient, time, exposed);
+    }
+
+    fn sum_results(&mut self, values: u64, linears: &[Linear], tokens: u64, format: Format) -> Listed {
+        let Some(tensor) = &self.exchanges.tensor else { return Ok(()) };
+        let mut window = [0.0; 2];
+        if self.run.layout.overlap_tensor {
+            for linear in linears {
+                let gemm = Gemm::new(tokens, linear.outputs, linear.inputs).format(format);
+                window[0] += self.tables.gemm(&gemm)?.ns;
+                window[1] += self.tables.gemm(&gemm.pass(Pass::InputGradient))?.ns;
+            }
+        }
+        if self.run.layout.sequence_parallel {
+            let sum = tensor.reduce_scatter.time(self.bytes(values));
+            self.exchange(
+                "result sum",
+                Term::TensorExchange,
+                Pass::Forward,
+                sum,
+                self.pipelined(sum, window[0]),
+            );
+            let gather = tensor.all_gather.time(self.bytes(values));
+            let exposed = self.pipelined(gather, window[1]);
+            self.exchange("gradient gather", Term::TensorExchange, Pass::InputGradient, gather, exposed);
+        } else {
+            let sum = tensor.all_reduce.time(self.bytes(values));
+            self.exchange(
+                "result sum",
+                Term::TensorExchange,
+                Pass::Forward,
+                sum,
+                self.pipelined(sum, window[0]),
+            );
+        }
+        Ok(())
+    }
+
+    pub fn bytes(&self, values: u64) -> f64 {
+        values as f64 * f64::from(self.run.precision.activation_bytes)
+    }
+
+    /// What remains of an exchange beside `window_ns` of work: what outlasts it, or what the multiprocessors that it holds
+    /// slow the work down by.
+    pub fn beside(&self, time: CollectiveTime, window_ns: f64) -> f64 {
+        let ratio = self.tables.contention_ratio(time.sm_count);
+        let alone = time.estimate.ns;
+        if alone <= window_ns * ratio { alone * (1.0 - 1.0 / ratio) } else { alone - window_ns }
+    }
+
+    /// The same cut into as many pieces as ranks, of which the first (or last) cannot be hidden.
+    fn pipelined(&self, time: CollectiveTime, window_ns: f64) -> f64 {
+        if window_ns == 0.0 {
+            return time.estimate.ns;
+        }
+        let first = time.estimate.ns / self.tensor() as f64;
+        (first + self.beside(time, window_ns)).min(time.estimate.ns)
+    }
+
+    /// An exchange of which `exposed_ns` are not hidden.
+    pub fn exchange(
+        &mut self,
+        name: &'static str,
+        term: Term,
+        pass: Pass,
+        time: CollectiveTime,
+        exposed_ns: f64,
+    ) {
+        let estimate = Estimate { ns: exposed_ns, ..time.estimate };
+        let part = Part { name, term, estimate, launches: LAUNCHES_OF_AN_EXCHANGE, flops: 0.0 };
+        self.passes.of(pass).push(part);
+    }
+
+    /// Forward and backward of an operation, at a degree of fusion.
+    pub fn operation(
+        &mut self,
+        name: &'static str,
+        term: Term,
+        operation: Operation,
+        fusion: Fusion,
+    ) -> Listed {
+        for (direction, pass) in
+            [(Direction::Forward, Pass::Forward), (Direction::Backward, Pass::InputGradient)]
+        {
+            self.traffic(name, term, pass, &operation.kernels(direction, fusion))?;
+        }
+        Ok(())
+    }
+
+    pub fn traffic(&mut self, name: &'static str, term: Term, pass: Pass, kernels: &[Traffic]) -> Listed {
+        let estimate = self.tables.memory_bound(kernels)?;
+        let launches = kernels.len() as u32;
+        self.passes.of(pass).push(Part { name, term, estimate, launches, flops: 0.0 });
+        Ok(())
+    }
+
+    /// The products of the experts of a rank, each on `each` rows.
+    pub fn expert_linear(&mut self, experts: u64, rows: u64, linear: &Linear) -> Listed {
+        let format = self.run.precision.products;
+        let gemm =
+            Gemm::new(rows, linear.outputs, linear.inputs).format(format).accumulate(self.accumulator());
+        for pass in Pass::ALL {
+            let estimate = self.tables.expert_gemm(&ExpertGemm { experts, each: gemm.pass(pass) })?;
+            let flops = experts as f64 * gemm.flops();
+            let part =
+                Part { name: linear.name, term: Term::Gemm, estimate, launches: experts as u32, flops };
+            self.passes.of(pass).push(part);
+        }
+        self.add_to_gradients(experts * linear.inputs * linear.outputs)
+    }
+}
