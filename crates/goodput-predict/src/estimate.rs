@@ -11,6 +11,12 @@ pub struct Estimate {
     pub basis: Basis,
 }
 
+impl Default for Estimate {
+    fn default() -> Self {
+        Self::NOTHING
+    }
+}
+
 impl Estimate {
     /// No time at all.
     pub const NOTHING: Self = Self { ns: 0.0, deviation: 0.0, basis: Basis::UserTable };

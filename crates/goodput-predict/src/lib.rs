@@ -5,8 +5,10 @@ pub mod collective;
 mod estimate;
 pub mod kernel;
 pub mod layer;
+pub mod memory;
 pub mod run;
 pub mod schedule;
+pub mod step;
 pub mod validate;
 
 pub use estimate::{Basis, Estimate};

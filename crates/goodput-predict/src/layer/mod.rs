@@ -21,7 +21,7 @@ use crate::run::{Recompute, Run};
 pub use cost::Cost;
 pub use term::{Term, Terms};
 
-pub(crate) use exchanges::Exchanges;
+pub(crate) use exchanges::{Exchanges, collectives};
 use lister::Lister;
 
 /// A kernel, a chain of kernels or an exchange.
@@ -109,6 +109,10 @@ impl<'a> Layers<'a> {
     #[must_use]
     pub fn new(run: &'a Run, tables: &'a KernelTables) -> Self {
         Self { run, tables, exchanges: Exchanges::new(run) }
+    }
+
+    pub(crate) const fn exchanges(&self) -> &Exchanges {
+        &self.exchanges
     }
 
     /// One block of a group; `recomputed`: whether it is one of those that full recomputation runs again.

@@ -1,0 +1,95 @@
+//! Parameters that are gathered for each block and gradients that are reduced after it (ZeRO 3, FSDP).
+
+use goodput_model::architecture::{Dense, FeedForward, Mixer, TextModel};
+
+use super::parts::{Holding, Units};
+use super::replicas::{Replicas, shards_parameters};
+use crate::kernel::KernelTables;
+use crate::layer::{PassCosts, Term};
+use crate::memory::RankParameters;
+use crate::run::{Optimizer, Run, Sharding};
+use crate::{Basis, Estimate};
+
+/// Multiprocessors that a gather or a reduction holds beside computation: NCCL's channels of a large ring.
+const MULTIPROCESSORS: u32 = 24;
+/// Of such exchanges: that of NCCL's tuner across nodes.
+const DEVIATION: f64 = 0.15;
+
+/// Adds to each block what is left of its exchanges beside its own computation: the next block is gathered while one computes.
+pub(super) fn add_exchanges(
+    run: &Run,
+    text: &TextModel,
+    tables: &KernelTables,
+    replicas: &Replicas,
+    units: &mut Units,
+) {
+    if !shards_parameters(run) {
+        return;
+    }
+    let again = matches!(run.layout.sharding, Sharding::Parameters { reshard_after_forward: true });
+    let ratio = tables.contention_ratio(MULTIPROCESSORS);
+    let exposed = |exchange: f64, window: f64, overlaps: bool| {
+        let ns = match overlaps {
+            false => exchange,
+            true if exchange <= window * ratio => exchange * (1.0 - 1.0 / ratio),
+            true => exchange - window,
+        };
+        Estimate { ns, deviation: DEVIATION, basis: Basis::Analytic }
+    };
+    let layout = &run.layout;
+    let add = |costs: &mut PassCosts, [gather, reduce]: [f64; 2]| {
+        let forward = exposed(gather, costs.forward.ns, layout.overlap_parameters);
+        let window = costs.recompute.ns + costs.input_gradient.ns + costs.weight_gradient.ns;
+        let gathered = if again { gather } else { 0.0 };
+        // Both travel over the same links.
+        let backward = exposed(gathered + reduce, window, layout.overlap_gradients);
+        costs.forward.push(Term::DataExchange, forward);
+        costs.input_gradient.push(Term::DataExchange, backward);
+    };
+    for (group, costs) in text.decoder.iter().zip(&mut units.blocks) {
+        if let Some(exchange) = replicas.of_a_block(run, RankParameters::of_block(run, text, group)) {
+            costs.iter_mut().for_each(|costs| add(costs, exchange));
+        }
+    }
+    // Embedding and head are one unit of their own: the first gather and the last reduction have nothing beside them.
+    let mut ends = RankParameters::of_embedding(run, text);
+    ends.add_times(RankParameters::of_head(run, text, true), 1);
+    if let Some([gather, reduce]) = replicas.of_a_block(run, ends) {
+        let estimate = |ns| Estimate { ns, deviation: DEVIATION, basis: Basis::Analytic };
+        units.embedding.forward.push(Term::DataExchange, estimate(gather));
+        units.embedding.input_gradient.push(Term::DataExchange, estimate(reduce));
+    }
+}
+
+/// Weight matrices of a part for an optimizer that works on whole ones: rows, columns, how many.
+pub(super) fn matrices(run: &Run, text: &TextModel, holding: &Holding) -> Vec<(u64, u64, u64)> {
+    if run.optimizer != Optimizer::Muon {
+        return Vec::new();
+    }
+    let tensor = u64::from(run.layout.tensor);
+    let mut all = Vec::new();
+    let width = text.width;
+    let mut dense = |dense: &Dense, split: u64, count: u64| {
+        all.push((width, dense.inner / split, count * if dense.gated { 3 } else { 2 }));
+    };
+    for (blocks, count) in text.decoder.iter().zip(&holding.blocks) {
+        match &blocks.feed_forward {
+            FeedForward::Dense(of) => dense(of, tensor, *count),
+            FeedForward::Experts(experts) => {
+                let one = Dense { inner: experts.inner, gated: experts.gated, bias: false };
+                let held = experts.experts / u64::from(run.layout.expert);
+                dense(&one, u64::from(run.layout.expert_tensor), count * held);
+            }
+            FeedForward::None => {}
+        }
+    }
+    for (blocks, count) in text.decoder.iter().zip(&holding.blocks) {
+        if let Mixer::Attention(attention) = &blocks.mixer {
+            let queries = attention.heads / tensor * attention.head_dim;
+            let keys = (attention.kv_heads / tensor).max(1) * attention.head_dim;
+            all.push((width, queries, 2 * count));
+            all.push((width, keys, 2 * count));
+        }
+    }
+    all
+}
