@@ -104,6 +104,23 @@ fn a_trace_without_device_work_and_one_of_a_single_rank_still_make_a_page() {
     assert!(!page.contains("id=\"peers-section\""));
 }
 
+/// Processes of one capture that tell no rank: each goes by its own name everywhere.
+#[test]
+fn ranks_without_a_number_are_told_apart() {
+    let mut view = generated::trace("straggler");
+    for (index, rank) in view.ranks.iter_mut().enumerate() {
+        (rank.rank, rank.part) = (None, Some(format!("process {index}")));
+    }
+    let timeline = view.timeline.as_mut().unwrap();
+    timeline.rank = None;
+    timeline.lanes.iter_mut().for_each(|lane| lane.rank = None);
+    view.overlap.as_mut().unwrap().kernels.iter_mut().for_each(|kernel| kernel.rank = None);
+    let page = own(&html::trace(&view).unwrap());
+    assert!(page.contains("Steps of process 2") && page.contains("is the longest on process 2"));
+    assert!(page.contains("process 2 holds 99.3% of the skew"));
+    assert!(!page.contains("rank 2:") && !page.contains("the trace:"));
+}
+
 #[test]
 fn chart_data_is_json() {
     for page in pages() {

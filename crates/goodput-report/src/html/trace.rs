@@ -9,7 +9,7 @@ use super::page::{Block, Page, Part, Section, Tile};
 use super::palette;
 use crate::number::{UNKNOWN, counted, duration, percent};
 use crate::table::{self, Detail, Table};
-use crate::view::{AmountsView, StepTimelineView, TraceRankView, TraceStepView, TraceView};
+use crate::view::{AmountsView, PeersView, StepTimelineView, TraceRankView, TraceStepView, TraceView};
 use crate::words;
 
 /// Ranks or steps that have a bar each.
@@ -174,8 +174,8 @@ fn headline(view: &TraceView) -> Vec<Tile> {
             value: share(waiting_ns),
             note: match worst {
                 Some(b) => format!(
-                    "rank {} holds {} of the skew, last {}",
-                    b.rank,
+                    "{} holds {} of the skew, last {}",
+                    name_among(view, peers, b.rank),
                     percent(Some(b.share)),
                     counted(b.times_last, "time")
                 ),
@@ -193,18 +193,20 @@ fn headline(view: &TraceView) -> Vec<Tile> {
     tiles
 }
 
-/// How a rank is called.
-fn rank_name(rank: Option<u32>) -> String {
-    rank.map_or_else(|| "the trace".to_owned(), |rank| format!("rank {rank}"))
-}
-
-/// The same by index: ranks without a number are told by their part of the file.
+/// How a rank is called, by its index: without a number it is told by its part of the file.
 fn name_at(view: &TraceView, index: usize) -> String {
     match view.ranks.get(index) {
-        Some(TraceRankView { rank: None, part: Some(part), .. }) => part.clone(),
-        Some(rank) => rank_name(rank.rank),
+        Some(TraceRankView { rank: Some(rank), .. }) => format!("rank {rank}"),
+        Some(TraceRankView { part: Some(part), .. }) => part.clone(),
+        Some(_) => "the trace".to_owned(),
         None => UNKNOWN.to_owned(),
     }
+}
+
+/// The same by the number that it has among its peers: its index, where its trace does not tell it.
+fn name_among(view: &TraceView, peers: &PeersView, rank: u32) -> String {
+    let index = peers.ranks.iter().position(|of| of.rank == rank);
+    index.map_or_else(|| format!("rank {rank}"), |index| name_at(view, index))
 }
 
 /// Ranks with a bar of their own.
@@ -249,11 +251,7 @@ fn partition(view: &TraceView) -> Section {
         ));
     }
     // Steps of the rank with the longest one; without a judged step, of the first.
-    let index = view
-        .timeline
-        .as_ref()
-        .and_then(|t| view.ranks.iter().position(|rank| rank.rank == t.rank))
-        .unwrap_or(0);
+    let index = view.timeline.as_ref().map_or(0, |timeline| timeline.index);
     let mut notes: Vec<String> = rest_of_ranks(view).into_iter().collect();
     if let Some(rank) = view.ranks.get(index) {
         let (steps, omitted) = worst_steps(rank);
@@ -348,7 +346,7 @@ fn findings(view: &TraceView) -> Section {
 fn peers(view: &TraceView) -> Option<Section> {
     let peers = view.peers.as_ref()?;
     let mut drawn = charts::heat(view, |index| name_at(view, index));
-    drawn.extend(charts::blame(peers));
+    drawn.extend(charts::blame(peers, |rank| name_among(view, peers, rank)));
     let mut blocks = vec![Block::Charts(drawn), Block::Notes(words::peers(peers))];
     blocks.push(long_table("Waiting, and who was waited for", table::peers(peers, Detail::Full)));
     if !peers.bandwidth.is_empty() {
@@ -369,7 +367,7 @@ fn peers(view: &TraceView) -> Option<Section> {
 
 fn timeline(view: &TraceView) -> Option<Section> {
     let timeline = view.timeline.as_ref()?;
-    let StepTimelineView { step, rank, length_ns, resolution_ns, lanes_omitted, .. } = timeline;
+    let StepTimelineView { step, index, length_ns, resolution_ns, lanes_omitted, .. } = timeline;
     let rest = match lanes_omitted {
         0 => String::new(),
         n => format!(" {} are not drawn.", counted(*n, "more rank")),
@@ -381,18 +379,18 @@ fn timeline(view: &TraceView) -> Option<Section> {
             "{} is the longest on {}; the picture spans {}. Stretches shorter than {} are drawn as part of what fills most of them; the tables are \
              exact.{rest} Drag over a stretch to see it closer, double-click to see all of it.",
             step,
-            rank_name(*rank),
+            name_at(view, *index),
             duration(*length_ns),
             duration(*resolution_ns)
         ),
-        blocks: vec![Block::Charts(vec![charts::step_lanes(timeline, rank_name)])],
+        blocks: vec![Block::Charts(vec![charts::step_lanes(timeline, |index| name_at(view, index))])],
     })
 }
 
 fn overlap(view: &TraceView) -> Option<Section> {
     let overlap = view.overlap.as_ref()?;
     let mut drawn: Vec<_> = charts::communication(&rank_stacks(view)).into_iter().collect();
-    drawn.extend(charts::slowdowns(overlap, rank_name));
+    drawn.extend(charts::slowdowns(overlap, |index| name_at(view, index)));
     let mut blocks = vec![Block::Charts(drawn), Block::Notes(words::overlap(overlap))];
     blocks.push(long_table("Communication of each rank", table::overlap(&view.ranks, overlap, Detail::Full)));
     if !overlap.kernels.is_empty() {

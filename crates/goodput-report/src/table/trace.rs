@@ -67,6 +67,15 @@ pub(crate) fn trace_findings(findings: &[FindingRowView]) -> Table {
     }
 }
 
+/// A rank's number, else its part of the file.
+pub(super) fn rank_of(rank: &TraceRankView) -> Cell {
+    match (rank.rank, &rank.part) {
+        (Some(rank), _) => rank.to_string().into(),
+        (None, Some(part)) => cut(part, 24).into(),
+        (None, None) => UNKNOWN.into(),
+    }
+}
+
 /// One row a rank.
 pub(crate) fn trace_ranks(ranks: &[TraceRankView], detail: Detail) -> Table {
     let limit = if detail == Detail::Brief { 16 } else { 1024 };
@@ -77,7 +86,7 @@ pub(crate) fn trace_ranks(ranks: &[TraceRankView], detail: Detail) -> Table {
     let row = |rank: &TraceRankView| {
         let a = &rank.total;
         vec![
-            rank.rank.map_or_else(|| UNKNOWN.to_owned(), |rank| rank.to_string()).into(),
+            rank_of(rank),
             duration(a.window_ns).into(),
             percent_of(a.compute_ns, a.window_ns),
             charge(a, &["transfer"]),
@@ -134,7 +143,7 @@ pub(crate) fn trace_steps(ranks: &[TraceRankView], detail: Detail) -> Table {
         let length = |a: &AmountsView| duration(a.window_ns);
         let device = step.device_window.as_ref();
         vec![
-            rank.rank.map_or_else(|| UNKNOWN.to_owned(), |rank| rank.to_string()).into(),
+            rank_of(rank),
             cut(&step.name, 32).into(),
             or_unknown(step.host_window.as_ref(), length).into(),
             or_unknown(device, length).into(),

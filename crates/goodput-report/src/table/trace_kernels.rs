@@ -1,7 +1,7 @@
 //! Tables of kernels on the roofline and beside communication.
 
 use super::Column::{Number, Text};
-use super::trace::{omitted, percent_of};
+use super::trace::{omitted, percent_of, rank_of};
 use super::{Cell, Detail, Table, or_unknown};
 use crate::name::cut;
 use crate::number::{UNKNOWN, count, duration, percent, si, thousands};
@@ -57,7 +57,7 @@ pub(crate) fn overlap(ranks: &[TraceRankView], view: &OverlapView, detail: Detai
     let rows = ranks.iter().zip(&view.ranks).map(|(rank, overlap)| {
         let total = &rank.total;
         vec![
-            or_unknown(rank.rank, |rank| rank.to_string()).into(),
+            rank_of(rank),
             duration(total.comm_total_ns).into(),
             percent_of(total.overlap_ns, total.comm_total_ns),
             duration(total.exposed_comm_ns).into(),

@@ -13,6 +13,8 @@ const RANKS: usize = 1024;
 const STEPS: usize = 256;
 /// Cells drawn.
 const CELLS: usize = 16_384;
+/// Pixels of the map that its colour bar needs.
+const LEAST_HEIGHT: usize = 120;
 /// Pixels that a label needs.
 const LABEL: usize = 15;
 /// Noise is no straggler: the scale of what should be equal spans at least so much of its least.
@@ -117,7 +119,7 @@ impl<'a> Grid<'a> {
             );
         }
         let rows = self.ranks.len();
-        let row_pixels = (720 / rows).clamp(1, 24);
+        let row_pixels = (720 / rows).clamp(1, 24).max(LEAST_HEIGHT / rows);
         let every = LABEL.div_ceil(row_pixels);
         let ticks: Vec<usize> = (0..rows).step_by(every).collect();
         let columns_labelled: Vec<usize> =

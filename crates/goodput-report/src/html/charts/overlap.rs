@@ -18,8 +18,8 @@ const DRAWN: usize = 16;
 /// Communication beside computation: blue, and quiet, for it costs no time of its own.
 const HIDDEN: &str = "#a9cbe8";
 
-/// Skew by the rank that came last. `None` without any.
-pub(in crate::html) fn blame(peers: &PeersView) -> Option<Chart> {
+/// Skew by the rank that came last. `None` without any. `name` of a rank by its number.
+pub(in crate::html) fn blame(peers: &PeersView, name: impl Fn(u32) -> String) -> Option<Chart> {
     let drawn: Vec<_> = peers.blame.iter().filter(|b| b.skew_ns > 0).take(DRAWN).collect();
     let longest_ns = drawn.first()?.skew_ns;
     let (unit, unit_ns) = time_unit(longest_ns);
@@ -34,8 +34,8 @@ pub(in crate::html) fn blame(peers: &PeersView) -> Option<Chart> {
                 format!("; meanwhile it {}", plain(&b.doing, 80))
             };
             format!(
-                "rank {} came last {} times and made the others wait {}{doing}",
-                b.rank,
+                "{} came last {} times and made the others wait {}{doing}",
+                plain(&name(b.rank), 24),
                 count(b.times_last),
                 duration(b.skew_ns)
             )
@@ -58,7 +58,7 @@ pub(in crate::html) fn blame(peers: &PeersView) -> Option<Chart> {
             std::iter::once(longest_ns as f64 / unit_ns),
             0.5,
         ))
-        .y_axis(rows(drawn.iter().map(|b| format!("rank {}", b.rank)).collect()));
+        .y_axis(rows(drawn.iter().map(|b| plain(&name(b.rank), 24)).collect()));
     let title = "Who came last, and how long the others waited for it";
     Some(Chart::new("blame", title, drawn.len() * 30 + 80, Vec::new(), vec![bar], layout).titled(title))
 }
@@ -119,11 +119,8 @@ pub(in crate::html) fn communication(stacks: &[Stack<'_>]) -> Option<Chart> {
     Some(Chart::new("communication", title, height, legend, traces, layout).titled(title))
 }
 
-/// Kernels that communication slows most. `None` when none could be compared.
-pub(in crate::html) fn slowdowns(
-    overlap: &OverlapView,
-    name: impl Fn(Option<u32>) -> String,
-) -> Option<Chart> {
+/// Kernels that communication slows most. `None` when none could be compared. `name` of a rank by its index.
+pub(in crate::html) fn slowdowns(overlap: &OverlapView, name: impl Fn(usize) -> String) -> Option<Chart> {
     let drawn: Vec<_> =
         overlap.kernels.iter().filter(|kernel| kernel.slowdown.is_finite()).take(DRAWN).collect();
     if drawn.is_empty() {
@@ -135,7 +132,7 @@ pub(in crate::html) fn slowdowns(
         .map(|k| {
             format!(
                 "{}, {}: median {} alone, {} beside communication; {} runs, which adds {}",
-                name(k.rank),
+                plain(&name(k.index), 20),
                 plain(&k.name, 60),
                 duration(k.undisturbed_median_ns),
                 duration(k.overlapped_median_ns),
@@ -153,7 +150,8 @@ pub(in crate::html) fn slowdowns(
         .clip_on_axis(false)
         .hover_text_array(hovers)
         .hover_info(HoverInfo::Text);
-    let names = drawn.iter().map(|k| format!("{} · {}", name(k.rank), plain(&k.name, 20))).collect();
+    let names =
+        drawn.iter().map(|k| format!("{} · {}", plain(&name(k.index), 20), plain(&k.name, 20))).collect();
     let layout = layout()
         .bar_mode(BarMode::Overlay)
         .x_axis(labelled_axis("times as long as alone (medians)", drawn.iter().map(|k| k.slowdown), 0.3))

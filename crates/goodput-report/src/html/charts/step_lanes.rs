@@ -14,10 +14,10 @@ use crate::view::{ChargedSegmentView, StepTimelineView};
 /// Characters of a kernel's name in a hover text.
 const KERNEL: usize = 56;
 
-/// `name` of a lane by its rank.
-pub(in crate::html) fn step_lanes(view: &StepTimelineView, name: impl Fn(Option<u32>) -> String) -> Chart {
+/// `name` of a rank by its index.
+pub(in crate::html) fn step_lanes(view: &StepTimelineView, name: impl Fn(usize) -> String) -> Chart {
     let (unit, unit_ns) = time_unit(view.length_ns);
-    let names: Vec<String> = view.lanes.iter().map(|lane| plain(&name(lane.rank), 28)).collect();
+    let names: Vec<String> = view.lanes.iter().map(|lane| plain(&name(lane.index), 28)).collect();
     // Exchanges of all kinds share a colour and a key.
     let mut by_key: BTreeMap<&str, Vec<(usize, &ChargedSegmentView)>> = BTreeMap::new();
     for (row, lane) in view.lanes.iter().enumerate() {

@@ -27,6 +27,8 @@ pub struct OverlapView {
 pub struct ContendedKernelView {
     /// The rank; `None` when its trace does not tell.
     pub rank: Option<u32>,
+    /// Its index among the ranks.
+    pub index: usize,
     /// Name.
     pub name: String,
     /// Class.
@@ -76,7 +78,7 @@ impl OverlapView {
             kernels: Vec::new(),
             ranks: Vec::new(),
         };
-        for analysed in &analysis.ranks {
+        for (index, analysed) in analysis.ranks.iter().enumerate() {
             let (contention, rank) = (&analysed.contention, analysed.trace.identity.rank);
             let (hidden_ns, extra_ns) = (contention.hidden_ns, contention.extra_ns());
             view.ranks.push(RankOverlapView {
@@ -91,6 +93,7 @@ impl OverlapView {
             view.not_compared_ns += contention.not_compared_ns;
             view.kernels.extend(contention.kernels.iter().take(top).map(|kernel| ContendedKernelView {
                 rank,
+                index,
                 name: analysed.trace.name(kernel.name).to_owned(),
                 class: kernel.class.key(),
                 of_one_size: kernel.is_of_one_size(),

@@ -16,6 +16,8 @@ pub struct StepTimelineView {
     pub step: String,
     /// The rank on which it is the longest; `None` when its trace does not tell.
     pub rank: Option<u32>,
+    /// Its index among the ranks.
+    pub index: usize,
     /// Start of the picture, on the common clock of the ranks.
     pub from_ns: Exact,
     /// Length of the picture: from the first start to the last end of the step over the lanes.
@@ -33,6 +35,8 @@ pub struct StepTimelineView {
 pub struct StepLaneView {
     /// The rank; `None` when its trace does not tell.
     pub rank: Option<u32>,
+    /// Its index among the ranks.
+    pub index: usize,
     /// In time order.
     pub segments: Vec<ChargedSegmentView>,
 }
@@ -105,6 +109,7 @@ impl StepTimelineView {
             let shift_ns = common_ns(index, 0).saturating_sub(from_ns);
             StepLaneView {
                 rank: rank.trace.identity.rank,
+                index,
                 segments: thin(&partition.slices, resolution_ns)
                     .into_iter()
                     .map(|slice| segment(rank, slice, shift_ns))
@@ -117,6 +122,7 @@ impl StepTimelineView {
         Some(Self {
             step: super::build::step_name(name, step),
             rank: rank_of.trace.identity.rank,
+            index: rank,
             from_ns: from_ns.into(),
             length_ns: to_ns - from_ns,
             resolution_ns,
