@@ -99,7 +99,7 @@ impl<'a> TestHalf<'a> {
         let outcomes = self.0.outcomes.iter().filter_map(|outcome| {
             let factor = calibration.factor(&outcome.row.device, &outcome.row.software)?;
             let step_ns = outcome.predicted.step_ns * factor;
-            let predicted = Predicted { step_ns, ..outcome.predicted };
+            let predicted = Predicted { step_ns, terms: None, ..outcome.predicted };
             Some(Outcome { row: outcome.row, predicted })
         });
         Evaluation { outcomes: outcomes.collect(), failures: self.0.failures.clone() }

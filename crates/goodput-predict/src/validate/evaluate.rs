@@ -1,6 +1,7 @@
 //! Every row predicted, and what came of it.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 
 use rayon::prelude::*;
@@ -9,7 +10,9 @@ use serde::Serialize;
 use super::ranking::Ranking;
 use super::row::RunRow;
 use super::statistics::{Errors, MemoryErrors};
+use crate::layer::Terms;
 use crate::run::Run;
+use crate::step::{PredictError, Prediction, Predictor};
 
 /// What of a prediction is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +21,18 @@ pub struct Predicted {
     pub step_ns: f64,
     /// Memory of the device that needs most, in bytes.
     pub memory_bytes: Option<f64>,
+    /// Where the time goes.
+    pub terms: Option<Terms>,
+}
+
+impl From<&Prediction> for Predicted {
+    fn from(prediction: &Prediction) -> Self {
+        Self {
+            step_ns: prediction.step_ns,
+            memory_bytes: Some(prediction.memory.total()),
+            terms: Some(prediction.terms),
+        }
+    }
 }
 
 /// A row and what is predicted for it.
@@ -60,6 +75,18 @@ pub struct Evaluation<'a> {
     pub outcomes: Vec<Outcome<'a>>,
     /// Those that could not.
     pub failures: Vec<Failure<'a>>,
+}
+
+/// Predicts every row with the shipped tables, on all cores.
+#[must_use]
+pub fn evaluate(rows: &[RunRow]) -> Evaluation<'_> {
+    evaluate_with(rows, HashMap::new, |predictors, run| {
+        let predictor: &mut Predictor = match predictors.entry(run.cluster.device.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Predictor::new(&run.cluster)?),
+        };
+        Ok::<_, PredictError>(Predicted::from(&predictor.predict(run)?))
+    })
 }
 
 /// Predicts every row with `predict`, on all cores; `state` is made once for some of the rows.

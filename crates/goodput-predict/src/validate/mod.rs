@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use goodput_predict::cluster::Clusters;
-//! use goodput_predict::validate::{Predicted, Rules, evaluate_with, read};
+//! use goodput_predict::validate::{Rules, evaluate, read};
 //!
 //! let csv = "\
 //! id,source_key,n_layers,hidden,n_heads,n_kv_heads,head_dim,ffn_hidden,ffn_type,vocab,tied_embeddings,seq_len,device_class,\
@@ -15,8 +15,7 @@
 //! let rows: Vec<_> = rows.into_iter().flatten().collect();
 //! assert_eq!(refused[0].as_ref().unwrap_err().field, "tp, cp, pp, dp");
 //!
-//! let same = |(): &mut (), _run: &_| Ok::<_, String>(Predicted { step_ns: 12e9, memory_bytes: None });
-//! let report = evaluate_with(&rows, || (), same).report().unwrap();
+//! let report = evaluate(&rows).report().unwrap();
 //! assert_eq!(report.all.rows, 1);
 //! println!("{:.1} %, {:+.1} %", 100.0 * report.all.mape, 100.0 * report.all.bias);
 //! # Ok::<(), goodput_predict::validate::ReadError>(())
@@ -38,7 +37,7 @@ mod statistics;
 mod tests;
 
 pub use calibrate::{Calibration, CalibrationHalf, Factor, TestHalf};
-pub use evaluate::{Dimension, Evaluation, Failure, Outcome, Predicted, Report, evaluate_with};
+pub use evaluate::{Dimension, Evaluation, Failure, Outcome, Predicted, Report, evaluate, evaluate_with};
 pub use fields::{Assumption, Refusal};
 pub use ranking::{GroupRanking, Ranking};
 pub use read::{ReadError, read};

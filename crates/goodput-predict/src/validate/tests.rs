@@ -144,7 +144,7 @@ fn a_file_of_something_else_is_refused_as_a_whole() {
 }
 
 fn step(step_ns: f64) -> Predicted {
-    Predicted { step_ns, memory_bytes: None }
+    Predicted { step_ns, memory_bytes: None, terms: None }
 }
 
 /// Predictions in the rows' order, in seconds.
