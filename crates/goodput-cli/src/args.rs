@@ -28,6 +28,8 @@ pub enum Command {
     Timeline(TimelineArgs),
     /// Where the device-time of the steps went, over all ranks, from step traces.
     Trace(TraceArgs),
+    /// Step time, MFU and memory of a parallel layout, term by term.
+    Predict(PredictArgs),
     /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.
     Flops(FlopsArgs),
     /// A week of a simulated shared fleet, accounted: see the whole report without any records of your own.
@@ -269,6 +271,28 @@ pub struct TimelineArgs {
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `goodput predict`
+#[derive(Debug, Args)]
+#[command(after_long_help = "Example:\n\n  goodput predict examples/run.yaml\n\n\
+What the times rest on: docs/kernels.md, docs/collectives.md. How far they are from measured runs: docs/validation.md.")]
+pub struct PredictArgs {
+    /// The run: model, cluster, layout, batch (examples/run.yaml).
+    #[arg(value_name = "RUN.yaml")]
+    pub run: PathBuf,
+    /// Relative standard deviation of the devices' speeds (0.01): the step waits for the slowest.
+    #[arg(long, value_name = "SHARE")]
+    pub stragglers: Option<f64>,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: ShortFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 when the job does not fit in memory.
+    #[arg(long, help_heading = "Output")]
+    pub strict: bool,
 }
 
 /// `goodput trace`

@@ -7,6 +7,7 @@ mod error;
 mod flops;
 mod mfu;
 mod output;
+mod predict;
 mod progress;
 mod simulate;
 mod timeline;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Account(args) => account::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Predict(args) => predict::run(&args),
         Command::Flops(args) => flops::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),

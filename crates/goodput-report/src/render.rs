@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
 use crate::view::{
-    AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView, TraceView,
+    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SelfCheckView, TimelineView,
+    TraceView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -105,6 +106,16 @@ impl MfuAuditView {
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
         table_or_json(self, format, || terminal::mfu_audit(self, style))
+    }
+}
+
+impl PredictionView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        table_or_json(self, format, || terminal::prediction(self, style))
     }
 }
 

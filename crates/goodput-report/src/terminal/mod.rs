@@ -5,13 +5,15 @@ mod flops;
 mod mfu;
 mod page;
 mod parts;
+mod predict;
 mod timeline;
 mod trace;
 
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, ConversionView, FlopsView, MfuAuditView, SelfCheckView, TimelineView, TraceView,
+    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SelfCheckView, TimelineView,
+    TraceView,
 };
 
 /// A fleet's account as a terminal page.
@@ -27,6 +29,11 @@ pub fn timeline(view: &TimelineView, style: TerminalStyle) -> String {
 /// A step trace as a terminal page.
 pub fn trace(view: &TraceView, style: TerminalStyle) -> String {
     trace::render(view, style)
+}
+
+/// A predicted step as a terminal page.
+pub fn prediction(view: &PredictionView, style: TerminalStyle) -> String {
+    predict::render(view, style)
 }
 
 /// A converted MFU as a terminal page.

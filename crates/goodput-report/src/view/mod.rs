@@ -11,6 +11,7 @@ mod lanes;
 mod ledger;
 mod mfu;
 mod pools;
+mod predict;
 mod read;
 mod runtime;
 mod settings;
@@ -41,6 +42,9 @@ pub use mfu::{
     MfuAuditView, MfuView,
 };
 pub use pools::{CohortView, DiagnosticsView, PointView, PoolView, SeriesView, WaitView};
+pub use predict::{
+    GuideView, PredictedMemoryView, PredictedRunView, PredictedStageView, PredictedTermView, PredictionView,
+};
 pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
 pub use settings::{Price, ViewSettings};
