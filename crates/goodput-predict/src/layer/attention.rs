@@ -95,7 +95,8 @@ impl Lister<'_> {
     fn core(&mut self, core: Core, mask: ModelMask) -> Listed {
         let run = self.run;
         let fused = run.framework.fused_attention;
-        let kernel = match self.tables.default_attention() {
+        let stated = run.framework.attention.filter(|kernel| self.tables.runs_attention(*kernel));
+        let kernel = match stated.unwrap_or_else(|| self.tables.default_attention()) {
             _ if !fused => AttentionKernel::Unfused,
             AttentionKernel::Unfused => AttentionKernel::Flash2,
             known => known,

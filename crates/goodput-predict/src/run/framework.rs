@@ -1,7 +1,7 @@
 //! How a framework runs the step: which kernels are fused, what runs beside what, how kernels are launched.
 
 use crate::collective::Release;
-use crate::kernel::{Dispatch, Fusion};
+use crate::kernel::{AttentionKernel, Dispatch, Fusion};
 
 /// How a framework runs the step.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,9 @@ pub struct Framework {
     pub fused_loss: bool,
     /// Whether attention is one fused kernel.
     pub fused_attention: bool,
+    /// Which, where the device has it: PyTorch's own attention stayed FlashAttention 2 on Hopper. What the device runs by default
+    /// where it is not stated.
+    pub attention: Option<AttentionKernel>,
     /// Whether dropout is on.
     pub dropout: bool,
     /// Whether queries, keys and values, and gate and up projection, are products of their own.
@@ -84,6 +87,7 @@ impl Framework {
             fused_norm: true,
             fused_loss: true,
             fused_attention: true,
+            attention: None,
             dropout: false,
             separate_projections: false,
             overlap_backward: true,
@@ -115,6 +119,7 @@ impl Framework {
                 fusion: Fusion::Joined,
                 fused_norm: false,
                 fused_loss: false,
+                attention: Some(AttentionKernel::Flash2),
                 separate_projections: true,
                 overlap_backward: false,
                 fused_accumulation: false,
@@ -128,6 +133,7 @@ impl Framework {
                 fusion: Fusion::Eager,
                 fused_norm: true,
                 fused_loss: true,
+                attention: Some(AttentionKernel::Flash2),
                 overlap_backward: false,
                 fused_accumulation: false,
                 placeholder_gradients: false,

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Refusal};
 use crate::collective::Release;
-use crate::kernel::{Dispatch, Format, Fusion};
+use crate::kernel::{AttentionKernel, Dispatch, Format, Fusion};
 use crate::run::{Framework, Optimizer, Precision, Recompute};
 
 /// What is said under `recompute`, by its first words.
@@ -77,6 +77,17 @@ pub(super) fn framework(row: &Fields) -> Result<Framework, Refusal> {
         "joined" => framework.fusion = Fusion::Joined,
         "fused" => framework.fusion = Fusion::Fused,
         _ => return Err(row.refuse("fusion", "eager, joined or fused")),
+    }
+    match row.text("attention_kernel") {
+        "" => {}
+        "flash2" => framework.attention = Some(AttentionKernel::Flash2),
+        "flash3" => framework.attention = Some(AttentionKernel::Flash3),
+        "flash4" => framework.attention = Some(AttentionKernel::Flash4),
+        _ => {
+            return Err(
+                row.refuse("attention_kernel", "flash2, flash3 or flash4; fused_attention no for none")
+            );
+        }
     }
     let stated = |column, default| Ok(row.optional_switch(column)?.unwrap_or(default));
     framework.fused_attention = stated("fused_attention", framework.fused_attention)?;

@@ -14,6 +14,13 @@ impl KernelTables {
         self.attention_rates.map_or(AttentionKernel::Unfused, |rates| rates.kernel)
     }
 
+    /// Whether a fused kernel runs on the device, as far as is known.
+    #[must_use]
+    pub fn runs_attention(&self, kernel: AttentionKernel) -> bool {
+        self.default_attention() == kernel
+            || Rates::of(&self.machine.name, |rates| rates.kernel == kernel).is_some()
+    }
+
     /// The time of attention of all heads.
     ///
     /// Fused: FLOPs of the kept pairs over a published rate that falls off with short sequences, at the sustained clock;
