@@ -30,6 +30,8 @@ pub enum Command {
     Trace(TraceArgs),
     /// Step time, MFU and memory of a parallel layout, term by term.
     Predict(PredictArgs),
+    /// Prediction errors against measured runs, by source, device and layout.
+    Validate(ValidateArgs),
     /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.
     Flops(FlopsArgs),
     /// A week of a simulated shared fleet, accounted: see the whole report without any records of your own.
@@ -291,6 +293,23 @@ pub struct PredictArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// Exit with 1 when the job does not fit in memory.
+    #[arg(long, help_heading = "Output")]
+    pub strict: bool,
+}
+
+/// `goodput validate`
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Measured runs, one a row (docs/validation.md).
+    #[arg(value_name = "RUNS.csv")]
+    pub runs: PathBuf,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: ShortFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 when a row was refused or could not be predicted.
     #[arg(long, help_heading = "Output")]
     pub strict: bool,
 }

@@ -12,6 +12,7 @@ mod progress;
 mod simulate;
 mod timeline;
 mod trace;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Timeline(args) => timeline::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::Validate(args) => validate::run(&args),
         Command::Flops(args) => flops::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),

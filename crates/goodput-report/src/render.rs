@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::terminal::TerminalStyle;
 use crate::view::{
     AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SelfCheckView, TimelineView,
-    TraceView,
+    TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -116,6 +116,16 @@ impl PredictionView {
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
         table_or_json(self, format, || terminal::prediction(self, style))
+    }
+}
+
+impl ValidationView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        table_or_json(self, format, || terminal::validation(self, style))
     }
 }
 

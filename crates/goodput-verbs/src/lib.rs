@@ -24,6 +24,7 @@ mod timeline;
 mod trace;
 mod trace_model;
 mod trace_plan;
+mod validate;
 
 pub use account::{account, account_records, default_options};
 pub use error::{Place, VerbError};
@@ -39,6 +40,7 @@ pub use timeline::timeline;
 pub use trace::{Progress, TraceRequest, trace};
 pub use trace_model::TraceModelRequest;
 pub use trace_plan::SamplingRequest;
+pub use validate::{ValidateRequest, validate};
 
 /// A verb's answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,12 +8,13 @@ mod parts;
 mod predict;
 mod timeline;
 mod trace;
+mod validate;
 
 pub use page::TerminalStyle;
 
 use crate::view::{
     AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SelfCheckView, TimelineView,
-    TraceView,
+    TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -34,6 +35,11 @@ pub fn trace(view: &TraceView, style: TerminalStyle) -> String {
 /// A predicted step as a terminal page.
 pub fn prediction(view: &PredictionView, style: TerminalStyle) -> String {
     predict::render(view, style)
+}
+
+/// Prediction errors as a terminal page.
+pub fn validation(view: &ValidationView, style: TerminalStyle) -> String {
+    validate::render(view, style)
 }
 
 /// A converted MFU as a terminal page.

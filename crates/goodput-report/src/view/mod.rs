@@ -17,6 +17,7 @@ mod runtime;
 mod settings;
 mod timeline;
 mod trace;
+mod validate;
 mod value;
 
 pub use account::{AccountView, TiersView};
@@ -58,4 +59,5 @@ pub use trace::{
     TraceFileView, TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView,
     TriageView, TriggerView, UntracedView,
 };
+pub use validate::{FailedRunView, RefusedRowView, ValidatedRowView, ValidationView};
 pub use value::{CostView, LeverView};
