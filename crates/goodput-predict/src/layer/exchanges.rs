@@ -1,5 +1,8 @@
 //! The exchanges of a run's groups, prepared once.
 
+use goodput_model::architecture::FeedForward;
+
+use crate::collective::expert::{ExpertExchange, Phase, PreparedExchange};
 use crate::collective::{CollectiveTime, Collectives, GroupShape, Operation, Prepared};
 use crate::run::{ContextMethod, Run};
 
@@ -14,6 +17,8 @@ pub(crate) struct Exchanges {
     pub context_back: Option<Prepared>,
     /// Tokens to the ranks of their experts.
     pub expert: Option<Prepared>,
+    /// The same, each token once to a node.
+    pub expert_once: Option<PreparedExchange>,
     /// The same tokens to the ranks that share an expert, and their sum.
     pub expert_tensor: Option<(Prepared, Prepared)>,
     /// An activation to the next stage.
@@ -29,6 +34,31 @@ pub(crate) struct TensorExchanges {
     pub all_reduce: Prepared,
     pub all_gather: Prepared,
     pub reduce_scatter: Prepared,
+}
+
+/// Multiprocessors that DeepEP's kernels get by default.
+const EXPERT_SMS: u32 = 20;
+
+/// The exchange of the largest layer of experts, where tokens go once to a node. In training both ways carry 16-bit numbers, as
+/// the measured way back.
+fn once_a_node(run: &Run) -> Option<ExpertExchange> {
+    if !run.framework.token_once_a_node || run.layout.expert == 1 {
+        return None;
+    }
+    let text = run.architecture.text.as_ref()?;
+    let experts = text.decoder.iter().rev().find_map(|blocks| match &blocks.feed_forward {
+        FeedForward::Experts(experts) => Some(experts),
+        _ => None,
+    })?;
+    let narrow = |value: u64| u32::try_from(value).ok();
+    Some(ExpertExchange {
+        phase: Phase::Combine,
+        hidden: narrow(text.width)?,
+        topk: narrow(experts.active)?,
+        experts: narrow(experts.experts)?,
+        sms: EXPERT_SMS,
+        number_bytes: f64::from(run.precision.activation_bytes),
+    })
 }
 
 /// Collectives on the run's cluster with its release of NCCL.
@@ -63,6 +93,8 @@ impl Exchanges {
             .then(|| all.prepare(Operation::ReduceScatter, context_group, bytes));
         let expert = (layout.expert > 1)
             .then(|| all.prepare(Operation::AllToAll, group(layout.expert, layout.expert_tensor), bytes));
+        let expert_once = once_a_node(run)
+            .map(|exchange| exchange.prepare(cluster, group(layout.expert, layout.expert_tensor)));
         let shared = group(layout.expert_tensor, 1);
         let expert_tensor = (layout.expert_tensor > 1).then(|| {
             (
@@ -79,7 +111,7 @@ impl Exchanges {
         let far = group(2, of_a_stage.saturating_mul(layout.pipeline - 1));
         let tied =
             (piped && is_tied).then(|| all.prepare(Operation::AllReduce, far, run.precision.gradient_bytes));
-        Self { tensor, context, context_back, expert, expert_tensor, stage, stage_gather, tied }
+        Self { tensor, context, context_back, expert, expert_once, expert_tensor, stage, stage_gather, tied }
     }
 
     /// The time to hand `bytes` of a tensor rank's activation to the next stage, ns.

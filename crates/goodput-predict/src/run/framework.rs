@@ -21,6 +21,9 @@ pub struct Framework {
     /// Which, where the device has it: PyTorch's own attention stayed FlashAttention 2 on Hopper. What the device runs by default
     /// where it is not stated.
     pub attention: Option<AttentionKernel>,
+    /// Whether a token goes once to each node that holds one of its experts and is spread there (DeepEP, HybridEP), not once to
+    /// each expert.
+    pub token_once_a_node: bool,
     /// Whether dropout is on.
     pub dropout: bool,
     /// Whether queries, keys and values, and gate and up projection, are products of their own.
@@ -88,6 +91,7 @@ impl Framework {
             fused_loss: true,
             fused_attention: true,
             attention: None,
+            token_once_a_node: false,
             dropout: false,
             separate_projections: false,
             overlap_backward: true,
