@@ -73,8 +73,9 @@ impl Framework {
     /// - `megatron-lm-2022`: Megatron-LM of Korthikanti et al.: attention in memory with its softmax fused, Apex norms,
     ///   jitted bias, GELU and dropout, dropout on; NCCL of the time.
     /// - `megatron-bridge`: as `megatron-lm`, with captured graphs.
-    /// - `torchtitan`: `torch.compile`, FSDP2, attention by `scaled_dot_product_attention`.
-    /// - `mosaic-llm-foundry`: eager MPT with FlashAttention.
+    /// - `torchtitan`: `torch.compile`, FSDP2, attention by `scaled_dot_product_attention`,
+    ///   whose flash kernel is FlashAttention 2 on every device.
+    /// - `mosaic-llm-foundry`: eager MPT with FlashAttention 2, the newest of 2023.
     /// - `zero-bubble`: the fork of Megatron-LM that measured zero-bubble schedules: as `megatron-lm-2022`. That its attention is not fused is what its memory says: the 10 GiB of scores that the 14.6B model keeps.
     /// - `vtrain`: Megatron-DeepSpeed as vTrain measured it: as `megatron-lm-2022` without overlap in the backward pass.
     ///
@@ -85,7 +86,7 @@ impl Framework {
         let release = |version| Release::of_version(version).ok();
         let core = Self {
             name: lower.clone(),
-            dispatch: Dispatch::Compiled,
+            dispatch: Dispatch::Eager,
             fusion: Fusion::Fused,
             fused_norm: true,
             fused_loss: true,
@@ -120,6 +121,7 @@ impl Framework {
             "zero-bubble" => Self { nccl: release("2.18"), ..of_2022 },
             "vtrain" => Self { overlap_backward: false, fused_accumulation: false, ..of_2022 },
             "torchtitan" => Self {
+                dispatch: Dispatch::Compiled,
                 fusion: Fusion::Joined,
                 fused_norm: false,
                 fused_loss: false,

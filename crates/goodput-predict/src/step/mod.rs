@@ -27,6 +27,7 @@ mod parts;
 mod prediction;
 mod replicas;
 mod sharded;
+mod stages;
 mod straggler;
 
 use goodput_model::architecture::TextModel;
@@ -34,15 +35,16 @@ use goodput_model::device::{Catalogue, Device, UnknownDevice};
 use goodput_model::{ArchitectureError, BatchError};
 
 use crate::cluster::Cluster;
-use crate::kernel::{Dispatch, HostCost, KernelError, KernelTables};
-use crate::layer::{Cost, Layers, PassCosts, Term, Terms};
-use crate::memory::{self, Activity, BlockActivations, Memory, RankParameters};
+use crate::kernel::{HostCost, KernelError, KernelTables};
+use crate::layer::{Cost, Layers, Term, Terms};
+use crate::memory::{self, Activity, Memory, RankParameters};
 use crate::run::{Run, RunError, Schedule};
-use crate::schedule::{Host, Part, Pipeline, Simulator, Unschedulable};
+use crate::schedule::{Simulator, Unschedulable};
 
 use guide::GuideStep;
-use parts::{Holding, Units};
+use parts::Units;
 use replicas::Replicas;
+use stages::Stages;
 
 pub use prediction::{Prediction, StagePrediction};
 pub use straggler::expected_largest;
@@ -116,17 +118,16 @@ impl Predictor {
         let replicas = Replicas::new(run);
         let mut units = Units::new(run, text, &layers)?;
         sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units);
-        let holdings = parts::holdings(run, text);
-        let stages = self.stages(run, text, &layers, &replicas, &units, &holdings)?;
-        let pipeline = pipeline(run, &stages, micro_batches as usize);
+        let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
+        let pipeline = stages.pipeline(run, micro_batches as usize);
         let timeline = self.simulator.run(&pipeline)?;
-        let step_host_ns = host(run).step_us * 1e3;
+        let step_host_ns = HostCost::of(run.framework.dispatch).step_us * 1e3;
         let mut prediction = Prediction {
             step_ns: timeline.step_ns,
             deviation: 0.0,
             basis: crate::Basis::UserTable,
             terms: Terms::default(),
-            stages: Vec::with_capacity(stages.len()),
+            stages: Vec::with_capacity(timeline.stages.len()),
             recompute_ns: 0.0,
             tokens_per_second_per_device: 0.0,
             mfu: 0.0,
@@ -136,15 +137,12 @@ impl Predictor {
         };
         // Each of DualPipe's two parts of a stage sees every other micro-batch.
         let passed = if run.layout.schedule == Schedule::DualPipe { 0.5 } else { 1.0 } * micro_batches as f64;
-        let (mut busiest, share) = (Cost::default(), 1.0 / stages.len() as f64);
-        for (stage, time) in stages.iter().zip(&timeline.stages) {
+        let (mut busiest, share) = (Cost::default(), 1.0 / timeline.stages.len() as f64);
+        for (stage, time) in stages.stages.iter().zip(&timeline.stages) {
             let mut busy = Cost::default();
-            for costs in &stage.costs {
-                for pass in [&costs.forward, &costs.recompute, &costs.input_gradient, &costs.weight_gradient]
-                {
-                    busy.add_times(pass, passed);
-                }
-                prediction.recompute_ns += costs.recompute.ns * passed * share;
+            for part in stages.parts(stage) {
+                busy.add_times(&part.all, passed);
+                prediction.recompute_ns += part.costs.recompute.ns * passed * share;
             }
             let mut terms = busy.terms;
             terms.add(Term::Launch, time.host_ns + step_host_ns);
@@ -160,7 +158,7 @@ impl Predictor {
         }
         prediction.deviation = if busiest.ns > 0.0 { busiest.spread_ns / busiest.ns } else { 0.0 };
         prediction.basis = busiest.basis;
-        let data_ns = stages[0].exchange.reductions.iter().map(|bucket| bucket.ns).sum();
+        let data_ns = pipeline.exchanges[0].reductions.iter().map(|bucket| bucket.ns).sum();
         let count = text.decoder.iter().map(|blocks| blocks.blocks).sum();
         prediction.guide = GuideStep::new(run, &busiest.terms, data_ns, count);
         prediction.memory = self.memory(run, text, &stages, &replicas, &prediction.stages);
@@ -169,93 +167,28 @@ impl Predictor {
         Ok(prediction)
     }
 
-    fn stages(
-        &self,
-        run: &Run,
-        text: &TextModel,
-        layers: &Layers<'_>,
-        replicas: &Replicas,
-        units: &Units,
-        holdings: &[Holding],
-    ) -> Result<Vec<Stage>, PredictError> {
-        let count = run.layout.pipeline as usize;
-        let parts = parts::parts_of_a_stage(run);
-        let tied = replicas::tied_ns(run, layers.exchanges(), text.width, text.vocabulary);
-        let kept: Vec<[BlockActivations; 2]> = text
-            .decoder
-            .iter()
-            .map(|blocks| [false, true].map(|whole| BlockActivations::of(run, text, blocks, whole)))
-            .collect();
-        let values = run.batch.micro * run.batch.sequence / u64::from(run.layout.context) * text.width;
-        let split = if run.layout.sequence_parallel { f64::from(run.layout.tensor) } else { 1.0 };
-        let bytes = values as f64 * f64::from(run.precision.activation_bytes) / split;
-        let send_ns = layers.exchanges().stage_ns(run, bytes).map_or(0.0, |time| time.estimate.ns);
-        (0..count)
-            .map(|stage| {
-                let mut result = Stage { send_ns, ..Stage::default() };
-                let mut held = Vec::with_capacity(parts);
-                for part in 0..parts {
-                    let holding = &holdings[parts::position(run, stage, part)];
-                    result.costs.push(units.of(holding));
-                    held.push(parts::parameters(run, text, holding));
-                    let mut activations = BlockActivations::default();
-                    let blocks = kept.iter().zip(&holding.blocks).zip(&holding.recomputed);
-                    for (([plain, whole], count), again) in blocks {
-                        for (of, times) in [(plain, (count - again) as f64), (whole, *again as f64)] {
-                            activations.held += times * of.held;
-                            activations.for_weights += times * of.for_weights;
-                            if times > 0.0 {
-                                activations.working = activations.working.max(of.working);
-                            }
-                        }
-                    }
-                    if holding.head {
-                        // The final norm's input and result.
-                        activations.held += 2.0 * bytes;
-                        result.logits = memory::logits(run, text);
-                    }
-                    result.activations.push(activations);
-                }
-                let held_groups = text.decoder.iter().enumerate().filter(|(group, _)| {
-                    (0..parts).any(|part| holdings[parts::position(run, stage, part)].blocks[*group] > 0)
-                });
-                result.placeholders =
-                    memory::placeholders::of_blocks(run, text, held_groups.map(|(_, blocks)| blocks));
-                let is_end = stage == 0 || stage + 1 == count;
-                result.exchange = replicas.exchange(run, &held, tied.filter(|_| is_end));
-                for of_a_part in &held {
-                    result.parameters.add_times(*of_a_part, 1);
-                }
-                let matrices = sharded::matrices(run, text, &holdings[parts::position(run, stage, 0)]);
-                result.optimizer =
-                    optimizer::update(run, &self.tables, result.parameters, replicas.shards(), &matrices)?;
-                Ok(result)
-            })
-            .collect()
-    }
-
     fn memory(
         &self,
         run: &Run,
         text: &TextModel,
-        stages: &[Stage],
+        stages: &Stages,
         replicas: &Replicas,
         predicted: &[StagePrediction],
     ) -> Memory {
         let largest = text.decoder.iter().map(|blocks| RankParameters::of_block(run, text, blocks));
         let largest = largest.max_by_key(|held| held.total()).unwrap_or_default();
-        let of_stage = |(index, (stage, predicted)): (usize, (&Stage, &StagePrediction))| {
-            let working = stage.activations.iter().map(|part| part.working).fold(0.0, f64::max);
+        let of_stage = |(index, (stage, predicted)): (usize, (&stages::Stage, &StagePrediction))| {
+            let working = stages.parts(stage).map(|part| part.activations.working).fold(0.0, f64::max);
             let activity = Activity {
                 activations: predicted.activation_bytes,
                 placeholders: stage.placeholders,
                 working,
-                head: if stage.logits > 0.0 { memory::placeholders::of_head(run, text) } else { 0.0 },
-                logits: stage.logits,
+                head: if stage.has_head { memory::placeholders::of_head(run, text) } else { 0.0 },
+                logits: if stage.has_head { memory::logits(run, text) } else { 0.0 },
             };
             Memory::of_stage(run, index, stage.parameters, largest, replicas.shards(), activity)
         };
-        let all = stages.iter().zip(predicted).enumerate().map(of_stage);
+        let all = stages.stages.iter().zip(predicted).enumerate().map(of_stage);
         let most = all.max_by(|one, other| one.total().total_cmp(&other.total())).unwrap_or_default();
         Memory { capacity: memory::capacity(&self.device), ..most }
     }
@@ -263,63 +196,3 @@ impl Predictor {
 
 /// How an error calls a run that is no file.
 const RUN: &str = "run";
-
-/// One stage, ready to be simulated.
-#[derive(Debug, Clone, Default)]
-struct Stage {
-    costs: Vec<PassCosts>,
-    activations: Vec<BlockActivations>,
-    parameters: RankParameters,
-    exchange: crate::schedule::Exchange,
-    optimizer: crate::Estimate,
-    send_ns: f64,
-    logits: f64,
-    placeholders: f64,
-}
-
-fn host(run: &Run) -> HostCost {
-    HostCost::of(run.framework.dispatch)
-}
-
-fn pipeline(run: &Run, stages: &[Stage], micro_batches: usize) -> Pipeline {
-    let costs = || stages.iter().flat_map(|stage| &stage.costs);
-    let parts = stages
-        .iter()
-        .flat_map(|stage| stage.costs.iter().zip(&stage.activations).map(move |pair| (stage, pair)))
-        .map(|(stage, (costs, activations))| Part {
-            forward_ns: costs.forward.ns,
-            input_gradient_ns: costs.recompute.ns + costs.input_gradient.ns,
-            weight_gradient_ns: costs.weight_gradient.ns,
-            beside_backward_ns: None,
-            send_forward_ns: stage.send_ns,
-            send_backward_ns: stage.send_ns,
-            activation: activations.held,
-            weight_activation: activations.for_weights,
-        })
-        .collect();
-    let host = host(run);
-    let per_part = 1e3 / costs().count() as f64;
-    let sum = |launches: fn(&PassCosts) -> f64| costs().map(launches).sum::<f64>();
-    let forward = sum(|costs| costs.forward.launches);
-    let again = sum(|costs| costs.recompute.launches);
-    let backward = sum(|costs| costs.input_gradient.launches + costs.weight_gradient.launches);
-    let is_zero_bubble = matches!(run.layout.schedule, Schedule::ZeroBubbleH1 | Schedule::ZeroBubble2p);
-    let waits = run.framework.blocking_sends && !is_zero_bubble && stages.len() > 1;
-    let is_graph = run.framework.dispatch == Dispatch::Graph;
-    Pipeline {
-        schedule: run.layout.schedule,
-        stages: stages.len(),
-        micro_batches,
-        parts,
-        blocking_sends: waits,
-        exchanges: stages.iter().map(|stage| stage.exchange.clone()).collect(),
-        optimizer_ns: stages.iter().map(|stage| stage.optimizer.ns + host.step_us * 1e3).collect(),
-        // The authors check for overflow after the update (post-validation).
-        optimizers_wait: !is_zero_bubble,
-        host: (!is_graph).then_some(Host {
-            forward_ns: forward * host.launch_us * per_part,
-            backward_ns: (again * host.launch_us + backward * host.backward_launch_us) * per_part,
-            waits_for_receives: waits,
-        }),
-    }
-}

@@ -12,7 +12,7 @@ pub(crate) fn update(
     tables: &KernelTables,
     held: RankParameters,
     shards: [u64; 2],
-    matrices: &[(u64, u64, u64)],
+    matrices: Vec<(u64, u64, u64)>,
 ) -> Result<Estimate, KernelError> {
     let owned = held.dense.div_ceil(shards[0]) + held.experts.div_ceil(shards[1]);
     let gradient_bytes = f64::from(run.precision.gradient_bytes);
@@ -37,7 +37,7 @@ pub(crate) fn update(
         Optimizer::Sgd => kernels.extend(of(Operation::Momentum { parameters: owned })),
         Optimizer::Muon => {
             let mut time = tables.memory_bound(&kernels)?;
-            for &(rows, columns, count) in matrices {
+            for (rows, columns, count) in matrices {
                 time = time.and(tables.muon_update(rows, columns)?.times(count as f64 / shards[0] as f64));
             }
             return Ok(time);

@@ -58,6 +58,13 @@ pub(crate) fn holdings(run: &Run, text: &TextModel) -> Vec<Holding> {
         .collect()
 }
 
+/// Bytes of a rank's activation between two stages.
+pub(crate) fn sent_bytes(run: &Run, text: &TextModel) -> f64 {
+    let values = run.batch.micro * run.batch.sequence / u64::from(run.layout.context) * text.width;
+    let split = if run.layout.sequence_parallel { f64::from(run.layout.tensor) } else { 1.0 };
+    values as f64 * f64::from(run.precision.activation_bytes) / split
+}
+
 /// Position in the model of part `part` of stage `stage`.
 pub(crate) fn position(run: &Run, stage: usize, part: usize) -> usize {
     let stages = run.layout.pipeline as usize;
