@@ -81,27 +81,20 @@ impl<'a> Lister<'a> {
 
     /// Products of one input of `tokens` rows, side by side, with what tensor ranks exchange for them.
     pub fn linears(&mut self, split: Split, tokens: u64, format: Format, linears: &[Linear]) -> Listed {
-        let gathered = linears.first().map_or(0, |linear| tokens * linear.inputs);
-        if split == Split::Outputs {
-            self.gather_before(linears, tokens, format, gathered)?;
-        }
-        let (mut input_ns, mut weight_ns) = (0.0, 0.0);
+        let before = [self.passes.forward.len(), self.passes.input_gradient.len()];
+        let mut times = [0.0; 3];
         for linear in linears {
-            let [_, input, weight] = self.products(linear, tokens, format)?;
-            input_ns += input;
-            weight_ns += weight;
+            for (sum, ns) in times.iter_mut().zip(self.products(linear, tokens, format)?) {
+                *sum += ns;
+            }
         }
+        let Some(first) = linears.first() else { return Ok(()) };
         match split {
-            Split::Whole => Ok(()),
-            Split::Outputs => {
-                self.reduce_input_gradient(gathered, input_ns, weight_ns);
-                Ok(())
-            }
-            Split::Inputs => {
-                let results = linears.first().map_or(0, |linear| tokens * linear.outputs);
-                self.sum_results(results, linears, tokens, format)
-            }
+            Split::Whole => {}
+            Split::Outputs => self.around_outputs(tokens * first.inputs, times, before),
+            Split::Inputs => self.around_inputs(tokens * first.outputs, times, before[1]),
         }
+        Ok(())
     }
 
     /// The three products of a linear layer; their times in ns.
@@ -134,77 +127,40 @@ impl<'a> Lister<'a> {
         self.traffic("gradient sum", Term::Elementwise, Pass::WeightGradient, &add)
     }
 
-    /// With sequence parallelism the input is gathered, in the backward pass again, for the weight gradient.
-    fn gather_before(&mut self, linears: &[Linear], tokens: u64, format: Format, values: u64) -> Listed {
-        if !self.run.layout.sequence_parallel {
-            return Ok(());
-        }
-        let Some(tensor) = &self.exchanges.tensor else { return Ok(()) };
-        let time = tensor.all_gather.time(self.bytes(values));
-        let mut window = [0.0; 2];
-        for linear in linears {
-            let gemm = Gemm::new(tokens, linear.outputs, linear.inputs).format(format);
-            if self.run.layout.overlap_tensor {
-                window[0] += self.tables.gemm(&gemm)?.ns;
-            }
-            if self.run.framework.overlap_backward {
-                window[1] += self.tables.gemm(&gemm.pass(Pass::InputGradient))?.ns;
-            }
-        }
-        self.exchange(
-            "input gather",
-            Term::TensorExchange,
-            Pass::Forward,
-            time,
-            self.pipelined(time, window[0]),
-        );
-        let again = self.beside(time, window[1]);
-        self.exchange("input gather again", Term::TensorExchange, Pass::InputGradient, time, again);
-        Ok(())
-    }
-
-    fn reduce_input_gradient(&mut self, values: u64, _input_ns: f64, weight_ns: f64) {
+    /// With sequence parallelism the input is gathered, in the backward pass again, for the weight gradient; its gradient is
+    /// scattered. Without, the gradient is summed. `before`: where the products' parts begin in the lists.
+    fn around_outputs(&mut self, values: u64, [forward, input, weight]: [f64; 3], before: [usize; 2]) {
         let Some(tensor) = &self.exchanges.tensor else { return };
-        let sum = if self.run.layout.sequence_parallel { &tensor.reduce_scatter } else { &tensor.all_reduce };
-        let time = sum.time(self.bytes(values));
-        let window = if self.run.framework.overlap_backward { weight_ns } else { 0.0 };
-        let exposed = self.beside(time, window);
-        self.exchange("input gradient sum", Term::TensorExchange, Pass::InputGradient, time, exposed);
+        let bytes = self.bytes(values);
+        let beside = |window: f64| if self.run.framework.overlap_backward { window } else { 0.0 };
+        let (sum, gather) = if self.run.layout.sequence_parallel {
+            (tensor.reduce_scatter.time(bytes), Some(tensor.all_gather.time(bytes)))
+        } else {
+            (tensor.all_reduce.time(bytes), None)
+        };
+        if let Some(gather) = gather {
+            let exposed = self.pipelined(gather, forward);
+            self.passes.forward.insert(before[0], exchanged("input gather", gather, exposed));
+            let exposed = self.beside(gather, beside(input));
+            self.passes.input_gradient.insert(before[1], exchanged("input gather again", gather, exposed));
+        }
+        let exposed = self.beside(sum, beside(weight));
+        self.passes.input_gradient.push(exchanged("input gradient sum", sum, exposed));
     }
 
-    fn sum_results(&mut self, values: u64, linears: &[Linear], tokens: u64, format: Format) -> Listed {
-        let Some(tensor) = &self.exchanges.tensor else { return Ok(()) };
-        let mut window = [0.0; 2];
-        if self.run.layout.overlap_tensor {
-            for linear in linears {
-                let gemm = Gemm::new(tokens, linear.outputs, linear.inputs).format(format);
-                window[0] += self.tables.gemm(&gemm)?.ns;
-                window[1] += self.tables.gemm(&gemm.pass(Pass::InputGradient))?.ns;
-            }
-        }
+    /// Results are summed over ranks; with sequence parallelism each keeps its part, and the gradient is gathered.
+    fn around_inputs(&mut self, values: u64, [forward, input, _]: [f64; 3], before: usize) {
+        let Some(tensor) = &self.exchanges.tensor else { return };
+        let bytes = self.bytes(values);
         if self.run.layout.sequence_parallel {
-            let sum = tensor.reduce_scatter.time(self.bytes(values));
-            self.exchange(
-                "result sum",
-                Term::TensorExchange,
-                Pass::Forward,
-                sum,
-                self.pipelined(sum, window[0]),
-            );
-            let gather = tensor.all_gather.time(self.bytes(values));
-            let exposed = self.pipelined(gather, window[1]);
-            self.exchange("gradient gather", Term::TensorExchange, Pass::InputGradient, gather, exposed);
+            let (sum, gather) = (tensor.reduce_scatter.time(bytes), tensor.all_gather.time(bytes));
+            self.passes.forward.push(exchanged("result sum", sum, self.pipelined(sum, forward)));
+            let exposed = self.pipelined(gather, input);
+            self.passes.input_gradient.insert(before, exchanged("gradient gather", gather, exposed));
         } else {
-            let sum = tensor.all_reduce.time(self.bytes(values));
-            self.exchange(
-                "result sum",
-                Term::TensorExchange,
-                Pass::Forward,
-                sum,
-                self.pipelined(sum, window[0]),
-            );
+            let sum = tensor.all_reduce.time(bytes);
+            self.passes.forward.push(exchanged("result sum", sum, self.pipelined(sum, forward)));
         }
-        Ok(())
     }
 
     pub fn bytes(&self, values: u64) -> f64 {
@@ -219,9 +175,9 @@ impl<'a> Lister<'a> {
         if alone <= window_ns * ratio { alone * (1.0 - 1.0 / ratio) } else { alone - window_ns }
     }
 
-    /// The same cut into as many pieces as ranks, of which the first (or last) cannot be hidden.
+    /// With overlap it is cut into as many pieces as ranks, of which the first (or last) cannot be hidden.
     fn pipelined(&self, time: CollectiveTime, window_ns: f64) -> f64 {
-        if window_ns == 0.0 {
+        if !self.run.layout.overlap_tensor {
             return time.estimate.ns;
         }
         let first = time.estimate.ns / self.tensor() as f64;
@@ -237,9 +193,7 @@ impl<'a> Lister<'a> {
         time: CollectiveTime,
         exposed_ns: f64,
     ) {
-        let estimate = Estimate { ns: exposed_ns, ..time.estimate };
-        let part = Part { name, term, estimate, launches: LAUNCHES_OF_AN_EXCHANGE, flops: 0.0 };
-        self.passes.of(pass).push(part);
+        self.passes.of(pass).push(Part { term, ..exchanged(name, time, exposed_ns) });
     }
 
     /// Forward and backward of an operation, at a degree of fusion.
@@ -279,4 +233,10 @@ impl<'a> Lister<'a> {
         }
         self.add_to_gradients(experts * linear.inputs * linear.outputs)
     }
+}
+
+/// A tensor-parallel exchange of which `exposed_ns` are not hidden.
+fn exchanged(name: &'static str, time: CollectiveTime, exposed_ns: f64) -> Part {
+    let estimate = Estimate { ns: exposed_ns, ..time.estimate };
+    Part { name, term: Term::TensorExchange, estimate, launches: LAUNCHES_OF_AN_EXCHANGE, flops: 0.0 }
 }

@@ -104,7 +104,13 @@ impl Stages {
         let [forward_ns, backward_ns] = launches.map(|us| us * 1e3 / parts.len() as f64);
         let is_zero_bubble = matches!(run.layout.schedule, Schedule::ZeroBubbleH1 | Schedule::ZeroBubble2p);
         let waits = run.framework.blocking_sends && !is_zero_bubble && self.stages.len() > 1;
-        let is_graph = run.framework.dispatch == Dispatch::Graph;
+        // Where each pass takes longer than its kernels take to enqueue, the host is never behind.
+        let never_behind = !is_zero_bubble
+            && parts.iter().all(|part| {
+                part.forward_ns >= forward_ns
+                    && part.input_gradient_ns + part.weight_gradient_ns >= backward_ns
+            });
+        let is_free = run.framework.dispatch == Dispatch::Graph || never_behind;
         let optimizer_ns = self.stages.iter().map(|stage| stage.optimizer.ns + host.step_us * 1e3).collect();
         Pipeline {
             schedule: run.layout.schedule,
@@ -116,7 +122,7 @@ impl Stages {
             optimizer_ns,
             // The authors check for overflow after the update (post-validation).
             optimizers_wait: !is_zero_bubble,
-            host: (!is_graph).then_some(Host { forward_ns, backward_ns, waits_for_receives: waits }),
+            host: (!is_free).then_some(Host { forward_ns, backward_ns, waits_for_receives: waits }),
         }
     }
 }
