@@ -8,6 +8,7 @@ pub mod layer;
 pub mod memory;
 pub mod run;
 pub mod schedule;
+pub mod search;
 pub mod step;
 pub mod validate;
 

@@ -1,0 +1,120 @@
+//! The list of the best, shared by all threads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use super::{Candidate, Goal, Needs};
+
+/// What is best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rank {
+    /// The shortest step: the earliest result for a given number of steps.
+    Time,
+    /// The least device-time a step: the cheapest result.
+    DeviceTime,
+}
+
+impl Rank {
+    /// Lower is better.
+    pub fn score(self, step_ns: f64, devices: u32) -> f64 {
+        match self {
+            Self::Time => step_ns,
+            Self::DeviceTime => step_ns * f64::from(devices),
+        }
+    }
+}
+
+/// A candidate that can run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// What it takes.
+    pub needs: Needs,
+    /// Its place in the space.
+    pub index: u64,
+}
+
+impl Found {
+    /// Whether it is nowhere worse than a bound on another, and somewhere better or earlier in the space.
+    fn dominates(&self, bound: Needs, devices: u32, index: u64) -> bool {
+        let (ours, theirs) = (self.needs, bound);
+        let nowhere_worse =
+            ours.step_ns <= theirs.step_ns && ours.bytes <= theirs.bytes && self.candidate.devices <= devices;
+        let better =
+            ours.step_ns < theirs.step_ns || ours.bytes < theirs.bytes || self.candidate.devices < devices;
+        nowhere_worse && (better || self.index < index)
+    }
+}
+
+pub(super) struct Best {
+    goal: Goal,
+    top: Mutex<Vec<Found>>,
+    /// Score of the last of a full list, as bits: positive floats order as their bits.
+    worst: AtomicU64,
+    pareto: RwLock<Vec<Found>>,
+}
+
+impl Best {
+    pub fn new(goal: Goal) -> Self {
+        let worst = if goal.top == 0 { 0.0 } else { f64::INFINITY };
+        Self {
+            goal,
+            top: Mutex::new(Vec::with_capacity(goal.top + 1)),
+            worst: AtomicU64::new(f64::to_bits(worst)),
+            pareto: RwLock::new(Vec::new()),
+        }
+    }
+
+    /// Whether nothing that needs at least so much can enter a list.
+    pub fn beats(&self, bound: Needs, devices: u32, index: u64) -> bool {
+        let score = self.goal.rank.score(bound.step_ns, devices);
+        if score <= f64::from_bits(self.worst.load(Ordering::Relaxed)) {
+            return false;
+        }
+        let dominated = || {
+            let pareto = self.pareto.read().unwrap_or_else(PoisonError::into_inner);
+            pareto.iter().any(|found| found.dominates(bound, devices, index))
+        };
+        !self.goal.pareto || dominated()
+    }
+
+    pub fn add(&self, needs: Needs, index: u64, candidate: Candidate) {
+        let devices = candidate.devices;
+        let found = Found { candidate, needs, index };
+        if self.goal.pareto {
+            let mut pareto = self.pareto.write().unwrap_or_else(PoisonError::into_inner);
+            if !pareto.iter().any(|other| other.dominates(needs, devices, index)) {
+                pareto.retain(|other| !found.dominates(other.needs, other.candidate.devices, other.index));
+                pareto.push(found.clone());
+            }
+        }
+        let order = |found: &Found| {
+            (
+                self.goal.rank.score(found.needs.step_ns, found.candidate.devices),
+                found.needs.bytes,
+                found.index,
+            )
+        };
+        let mut top = self.top.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = top.partition_point(|other| order(other) < order(&found));
+        if place < self.goal.top {
+            top.insert(place, found);
+            top.truncate(self.goal.top);
+            if top.len() == self.goal.top
+                && let Some(last) = top.last()
+            {
+                self.worst.store(order(last).0.to_bits(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub fn into_lists(self) -> (Vec<Found>, Vec<Found>) {
+        let top = self.top.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut pareto = self.pareto.into_inner().unwrap_or_else(PoisonError::into_inner);
+        pareto.sort_by(|one, other| {
+            one.needs.step_ns.total_cmp(&other.needs.step_ns).then(one.index.cmp(&other.index))
+        });
+        (top, pareto)
+    }
+}

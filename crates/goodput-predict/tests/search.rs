@@ -1,0 +1,264 @@
+//! The search against brute force: the space against every combination that `Run::check` lets through, and the best and the Pareto set
+//! against those of all predictions.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Mutex;
+
+use goodput_predict::run::{ContextMethod, Layout, Recompute, Run, Schedule, Sharding};
+use goodput_predict::search::{
+    Answer, Candidate, Evaluate, Family, Goal, Needs, Progress, Rank, Shared, Space, search,
+};
+use rstest::rstest;
+
+fn run(model: &str, devices: u32, batch: &str) -> Run {
+    let text = format!(
+        "model: {model}\ncluster: DGX A100\ndevices: {devices}\nlayout: {{dp: {devices}}}\nbatch: {batch}\n"
+    );
+    Run::from_yaml("run.yaml", &text, Path::new(".")).expect("a run")
+}
+
+/// Everything on, so that every list of the space is used.
+fn wide(run: &Run) -> Space {
+    let both = || vec![false, true];
+    Space {
+        tensor_across_nodes: true,
+        schedules: vec![
+            Schedule::OneForwardOneBackward,
+            Schedule::Interleaved { parts: 2 },
+            Schedule::ZeroBubbleH1,
+            Schedule::DualPipe,
+        ],
+        context_methods: vec![ContextMethod::Ring, ContextMethod::Ulysses],
+        sequence_parallel: both(),
+        sharding: vec![Sharding::None, Sharding::Optimizer],
+        overlap_gradients: both(),
+        overlap_parameters: both(),
+        overlap_tensor: both(),
+        recompute: vec![Recompute::None, Recompute::Layers(2), Recompute::Full],
+        ..Space::of(run)
+    }
+}
+
+#[rstest]
+#[case("megatron-22b", 16, "{sequence: 2048, micro: 1, global: 48}")]
+#[case("mixtral-8x7b", 16, "{sequence: 1536, micro: 1, global: 16}")]
+fn families_are_those_that_a_check_lets_through(
+    #[case] model: &str,
+    #[case] devices: u32,
+    #[case] batch: &str,
+) {
+    let base = run(model, devices, batch);
+    let space = wide(&base);
+    let name = |layout: &Layout, micro: u64| format!("{layout:?} {micro}");
+    let ours: Vec<String> =
+        space.families(&base).iter().map(|family| name(&family.layout, family.micro)).collect();
+    let unique: BTreeSet<String> = ours.iter().cloned().collect();
+    assert_eq!(ours.len(), unique.len(), "a family comes once");
+
+    let mut theirs = BTreeSet::new();
+    let upto = |end: u32| 1..=end;
+    let has_experts = model.starts_with("mixtral");
+    for (tensor, context, pipeline) in upto(devices).flat_map(move |tensor| {
+        upto(devices).flat_map(move |context| upto(devices).map(move |pipeline| (tensor, context, pipeline)))
+    }) {
+        if !devices.is_multiple_of(tensor * context * pipeline) {
+            continue;
+        }
+        let schedules = [Schedule::OneForwardOneBackward, Schedule::ZeroBubbleH1, Schedule::DualPipe];
+        let interleaved = (2..=48).map(|parts| Schedule::Interleaved { parts });
+        for schedule in schedules.into_iter().chain(interleaved) {
+            for (expert, expert_tensor) in upto(devices).flat_map(|e| upto(devices).map(move |t| (e, t))) {
+                for context_method in [ContextMethod::Ring, ContextMethod::Ulysses] {
+                    let data = devices / tensor / context / pipeline;
+                    let mut run = base.clone();
+                    run.layout = Layout {
+                        tensor,
+                        context,
+                        context_method,
+                        pipeline,
+                        schedule,
+                        expert,
+                        expert_tensor,
+                        data,
+                        ..base.layout.clone()
+                    };
+                    if context == 1 && context_method != ContextMethod::Ring
+                        || pipeline == 1 && schedule != Schedule::OneForwardOneBackward
+                        || !has_experts && (expert, expert_tensor) != (1, 1)
+                    {
+                        continue;
+                    }
+                    for micro in 1..=base.batch.global {
+                        run.batch.micro = micro;
+                        let dual = schedule == Schedule::DualPipe
+                            && run.micro_batches().is_some_and(|count| {
+                                pipeline % 2 == 1 || count % 2 == 1 || count < 2 * u64::from(pipeline)
+                            });
+                        if !dual && run.check("run.yaml").is_ok() {
+                            theirs.insert(name(&run.layout, micro));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(theirs.len() > 100, "{}", theirs.len());
+    assert_eq!(unique, theirs);
+}
+
+#[test]
+fn candidates_can_run_and_come_once() {
+    let base = run("megatron-22b", 16, "{sequence: 2048, micro: 1, global: 16}");
+    let space = wide(&base);
+    let mut seen = BTreeSet::new();
+    for family in space.families(&base) {
+        for candidate in space.candidates(&family) {
+            let mut run = base.clone();
+            candidate.apply(&mut run);
+            assert_eq!(run.check("run.yaml"), Ok(()), "{candidate:?}");
+            assert!(seen.insert(format!("{candidate:?}")), "{candidate:?}");
+        }
+    }
+}
+
+#[test]
+fn constraints_narrow() {
+    let base = run("megatron-22b", 16, "{sequence: 2048, micro: 1, global: 16}");
+    let mut space = wide(&base);
+    for constraint in ["tp<=4", "tp >= 2", "pp=2", "micro<=2", "vpp=1"] {
+        space.constrain(constraint).expect("a constraint");
+    }
+    let families = space.families(&base);
+    assert!(!families.is_empty());
+    for family in families {
+        assert!((2..=4).contains(&family.layout.tensor) && family.layout.pipeline == 2 && family.micro <= 2);
+        assert!(!matches!(family.layout.schedule, Schedule::Interleaved { .. }));
+    }
+    for bad in ["tp", "xp=2", "tp<=x", "tp<2"] {
+        let message = space.constrain(bad).expect_err("refused").to_string();
+        assert!(message.contains(bad), "{message}");
+    }
+}
+
+/// Cheap, rugged and bounded: a smooth part that the bound knows, and a hash that it does not.
+struct Fake {
+    /// Share of the smooth time that the bound knows.
+    tight: f64,
+    shared: Shared<(u32, u32), f64>,
+    predicted: Mutex<u64>,
+}
+
+impl Fake {
+    fn new(tight: f64) -> Self {
+        Self { tight, shared: Shared::default(), predicted: Mutex::new(0) }
+    }
+
+    fn smooth(&self, layout: &Layout, devices: u32) -> Needs {
+        let (tensor, pipeline) = (f64::from(layout.tensor), f64::from(layout.pipeline));
+        let exchange = self.shared.get((layout.tensor, layout.context), |&(t, c)| f64::from(t * c).ln());
+        let step_ns = 1e9 / f64::from(devices) * (1.0 + 0.1 * exchange + 0.05 * pipeline);
+        Needs { step_ns: step_ns.round(), bytes: (1e9 / (tensor * pipeline)).round() }
+    }
+}
+
+impl Evaluate for Fake {
+    type Worker = ();
+
+    fn worker(&self) {}
+
+    fn family_bound(&self, (): &mut (), family: &Family) -> Needs {
+        let Needs { step_ns, bytes } = self.smooth(&family.layout, family.devices);
+        Needs { step_ns: step_ns * self.tight, bytes: bytes * self.tight }
+    }
+
+    fn lower_bound(&self, (): &mut (), candidate: &Candidate) -> Needs {
+        let Needs { step_ns, bytes } = self.smooth(&candidate.layout, candidate.devices);
+        Needs { step_ns: step_ns * self.tight, bytes: bytes * self.tight }
+    }
+
+    fn predict(&self, (): &mut (), candidate: &Candidate) -> Option<Needs> {
+        *self.predicted.lock().expect("no panic before") += 1;
+        let text = format!("{candidate:?}");
+        let hash = text.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        let Needs { step_ns, bytes } = self.smooth(&candidate.layout, candidate.devices);
+        // Coarse, so that there are ties.
+        let rough = |shift: u64| 1.0 + (hash >> shift) as f64 % 8.0 / 10.0;
+        (hash % 5 != 0).then(|| Needs { step_ns: step_ns * rough(7), bytes: bytes * rough(23) })
+    }
+}
+
+fn ask(run: &Run, space: &Space, fake: &Fake, goal: Goal) -> Answer {
+    search(space, run, fake, goal, &|_| {})
+}
+
+#[rstest]
+#[case(Rank::Time, vec![16])]
+#[case(Rank::Time, vec![8, 16, 12])]
+#[case(Rank::DeviceTime, vec![8, 16])]
+fn pruning_loses_nothing(#[case] rank: Rank, #[case] devices: Vec<u32>) {
+    let base = run("megatron-22b", 16, "{sequence: 2048, micro: 1, global: 48}");
+    let space =
+        Space { devices, recompute: vec![Recompute::None], overlap_gradients: vec![true], ..wide(&base) };
+    let fake = Fake::new(0.95);
+    let mut all: Vec<(f64, f64, u64, Candidate)> = Vec::new();
+    let mut index = 0;
+    for family in space.families(&base) {
+        for candidate in space.candidates(&family) {
+            if let Some(needs) = fake.predict(&mut (), &candidate) {
+                all.push((needs.step_ns, needs.bytes, index, candidate));
+            }
+            index += 1;
+        }
+    }
+    let score = |entry: &(f64, f64, u64, Candidate)| {
+        (if rank == Rank::Time { entry.0 } else { entry.0 * f64::from(entry.3.devices) }, entry.1, entry.2)
+    };
+    all.sort_by(|one, other| score(one).partial_cmp(&score(other)).expect("numbers"));
+    let mut front: Vec<&(f64, f64, u64, Candidate)> = Vec::new();
+    let dominates = |one: &(f64, f64, u64, Candidate), other: &(f64, f64, u64, Candidate)| {
+        let (a, b) = ((one.0, one.1, one.3.devices), (other.0, other.1, other.3.devices));
+        a.0 <= b.0 && a.1 <= b.1 && a.2 <= b.2 && (a != b || one.2 < other.2)
+    };
+    for one in &all {
+        if !front.iter().any(|other| dominates(other, one)) {
+            front.retain(|other| !dominates(one, other));
+            front.push(one);
+        }
+    }
+    let mut front: Vec<u64> = front.into_iter().map(|entry| entry.2).collect();
+    front.sort_unstable();
+    for (top, pareto) in [(1, false), (20, false), (20, true), (0, true), (1_000_000, false)] {
+        let fake = Fake::new(0.95);
+        let answer = ask(&base, &space, &fake, Goal { top, rank, pareto });
+        let best: Vec<u64> = answer.best.iter().map(|found| found.index).collect();
+        let expected: Vec<u64> = all.iter().take(top).map(|entry| entry.2).collect();
+        assert_eq!(best, expected, "top {top}, pareto {pareto}");
+        let mut found: Vec<u64> = answer.pareto.iter().map(|found| found.index).collect();
+        found.sort_unstable();
+        assert_eq!(found, if pareto { front.clone() } else { Vec::new() });
+        let predicted = *fake.predicted.lock().expect("no panic before");
+        assert_eq!(answer.progress.predicted, predicted);
+        assert_eq!(answer.progress.candidates, index);
+        assert_eq!(answer.progress.done, index);
+        if top == 1 {
+            assert!(predicted * 2 < index, "{predicted} of {index} predicted");
+        }
+    }
+}
+
+#[test]
+fn progress_ends_at_all() {
+    let base = run("megatron-22b", 16, "{sequence: 2048, micro: 1, global: 16}");
+    let space = Space::of(&base);
+    let last = Mutex::new(Progress::default());
+    let goal = Goal { top: 3, rank: Rank::Time, pareto: false };
+    let answer = search(&space, &base, &Fake::new(0.9), goal, &|progress| {
+        let mut last = last.lock().expect("no panic before");
+        if progress.done > last.done {
+            *last = progress;
+        }
+    });
+    assert_eq!(last.lock().expect("no panic before").done, answer.progress.candidates);
+    assert_eq!(answer.best.len(), 3);
+}
