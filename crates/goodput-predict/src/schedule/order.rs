@@ -66,7 +66,7 @@ pub(super) fn of_stage(
             steps.extend((0..micro_batches).map(|m| step(Pass::Forward, 0, m)));
             steps.extend((0..micro_batches).map(|m| step(Pass::Backward, 0, m)));
         }
-        Schedule::OneForwardOneBackward => alternate(stages - stage - 1, micro_batches, steps, |k| (0, k)),
+        Schedule::OneForwardOneBackward => one_part(stages, micro_batches, stage, steps),
         Schedule::Interleaved { parts } => {
             interleaved(stages, parts as usize, micro_batches, stage, steps);
         }
@@ -75,35 +75,43 @@ pub(super) fn of_stage(
     }
 }
 
+fn one_part(stages: usize, micro_batches: usize, stage: usize, steps: &mut Vec<Step>) {
+    let all = (0..micro_batches).map(|m| (0, m));
+    alternate(stages - stage - 1, micro_batches, steps, all.clone(), all);
+}
+
 /// So many forwards to warm up, then a forward and a backward in turn, then the rest of the backwards.
-fn alternate(warm_up: usize, count: usize, steps: &mut Vec<Step>, nth: impl Fn(usize) -> (usize, usize)) {
+fn alternate(
+    warm_up: usize,
+    count: usize,
+    steps: &mut Vec<Step>,
+    forwards: impl Iterator<Item = (usize, usize)>,
+    backwards: impl Iterator<Item = (usize, usize)>,
+) {
+    let forward = |(part, micro_batch)| step(Pass::Forward, part, micro_batch);
+    let backward = |(part, micro_batch)| step(Pass::Backward, part, micro_batch);
+    let (mut forwards, mut backwards) = (forwards.map(forward), backwards.map(backward));
     let warm_up = warm_up.min(count);
-    for k in 0..count + warm_up {
-        if k < count {
-            let (part, micro_batch) = nth(k);
-            steps.push(step(Pass::Forward, part, micro_batch));
-        }
-        if let Some(k) = k.checked_sub(warm_up) {
-            let (part, micro_batch) = nth(k);
-            steps.push(step(Pass::Backward, part, micro_batch));
-        }
+    steps.extend(forwards.by_ref().take(warm_up));
+    for _ in warm_up..count {
+        steps.extend(forwards.next());
+        steps.extend(backwards.next());
     }
+    steps.extend(backwards);
 }
 
 /// Megatron's interleaved order (`forward_backward_pipelining_with_interleaving`): groups of p micro-batches go through part after part.
 fn interleaved(stages: usize, parts: usize, micro_batches: usize, stage: usize, steps: &mut Vec<Step>) {
     if parts == 1 {
-        return alternate(stages - stage - 1, micro_batches, steps, |k| (0, k));
+        return one_part(stages, micro_batches, stage, steps);
     }
+    let groups = (0..micro_batches).step_by(stages);
+    let through = move |group: usize, part: usize| (group..group + stages).map(move |m| (part, m));
+    let forwards =
+        groups.clone().flat_map(move |group| (0..parts).flat_map(move |part| through(group, part)));
+    let backwards = groups.flat_map(move |group| (0..parts).rev().flat_map(move |part| through(group, part)));
     let warm_up = (stages - stage - 1) * 2 + (parts - 1) * stages;
-    let (per_group, of_part) = (stages * parts, stages);
-    alternate(warm_up, micro_batches * parts, steps, |k| {
-        (k % per_group / of_part, k / per_group * of_part + k % of_part)
-    });
-    // A backward takes the parts from the last.
-    for entry in steps.iter_mut().filter(|entry| entry.pass == Pass::Backward) {
-        entry.part = parts - 1 - entry.part;
-    }
+    alternate(warm_up, micro_batches * parts, steps, forwards, backwards);
 }
 
 /// ZB-H1 (arXiv:2401.10241, 2.1): 1F1B, with weight gradients so many micro-batches late that every stage holds the same number.
