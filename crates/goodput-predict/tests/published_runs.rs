@@ -86,7 +86,7 @@ fn bias(errors: &[f64]) -> f64 {
 #[case("simumax-b200", 10.5)]
 #[case("paper-zerobubble", 4.0)]
 #[case("vtrain-multi", 6.1)]
-#[case("vtrain-single", 33.5)]
+#[case("vtrain-single", 30.2)]
 fn a_sources_rows_stay_as_near_as_they_are(#[case] source: &str, #[case] most: f64) {
     let errors = errors(source);
     assert!(mape(&errors) <= most, "{source}: MAPE {}", mape(&errors));

@@ -162,6 +162,7 @@ impl Lister<'_> {
         if self.run.framework.dropout {
             let scores = whole.batch * whole.heads * whole.queries * whole.keys;
             let dropout = Operation::Dropout { values: scores, residual: false };
+            self.host_only("random state", Pass::Forward, super::RANDOM_STATE_LAUNCHES);
             self.operation("attention dropout", Term::Attention, dropout, Fusion::Joined)?;
         }
         let values = (self.tokens() * whole.heads * whole.value_dim) as f64;

@@ -112,6 +112,7 @@ impl<'a> Lister<'a> {
         if linear.bias {
             let sum = [Traffic::new(2.0 * (tokens * linear.outputs) as f64, Access::Columns)];
             self.traffic("bias gradient", Term::Elementwise, Pass::WeightGradient, &sum)?;
+            self.add_vector_gradients(linear.outputs, 1)?;
         }
         self.add_to_gradients(linear.inputs * linear.outputs)?;
         Ok(times)
@@ -161,6 +162,22 @@ impl<'a> Lister<'a> {
             let sum = tensor.all_reduce.time(bytes);
             self.passes.forward.push(exchanged("result sum", sum, self.pipelined(sum, forward)));
         }
+    }
+
+    /// Gradients of biases and norms are added by kernels of their own, one a vector.
+    pub fn add_vector_gradients(&mut self, width: u64, vectors: usize) -> Listed {
+        if !self.run.framework.fused_accumulation && self.run.micro_batches() == Some(1) {
+            return Ok(());
+        }
+        let bytes = 2.0 + 2.0 * f64::from(self.run.precision.gradient_bytes);
+        let adds = [Traffic::new(bytes * width as f64, Access::Stream); 2];
+        self.traffic("gradient sum", Term::Elementwise, Pass::WeightGradient, &adds[..vectors.min(2)])
+    }
+
+    /// Work of the host for which no kernel runs, counted as so many launches.
+    pub fn host_only(&mut self, name: &'static str, pass: Pass, launches: u32) {
+        let estimate = Estimate::NOTHING;
+        self.passes.of(pass).push(Part { name, term: Term::Elementwise, estimate, launches, flops: 0.0 });
     }
 
     pub fn bytes(&self, values: u64) -> f64 {

@@ -166,9 +166,27 @@ impl<'a> Layers<'a> {
             Recompute::None | Recompute::Full | Recompute::Layers(_) => |_| false,
         };
         passes.recompute = passes.forward.iter().filter(|part| again(part)).copied().collect();
+        if whole {
+            let host = |launches| Part { launches, ..HOST_ONLY };
+            passes.forward.push(host(CHECKPOINT_LAUNCHES[0]));
+            passes.recompute.push(host(CHECKPOINT_LAUNCHES[1]));
+        }
         passes
     }
 }
+
+/// Dropout that differs between tensor ranks has a random state of its own: read and set, before and after.
+const RANDOM_STATE_LAUNCHES: u32 = 4;
+/// Checkpointing as frameworks do it: the state of three random generators is read; before the second forward pass it is read again,
+/// set, and set back after it, and a backward pass is begun (Megatron-LM `CheckpointFunction`).
+const CHECKPOINT_LAUNCHES: [u32; 2] = [3, 10];
+const HOST_ONLY: Part = Part {
+    name: "checkpoint",
+    term: Term::Elementwise,
+    estimate: Estimate::NOTHING,
+    launches: 0,
+    flops: 0.0,
+};
 
 impl Lister<'_> {
     fn norm(&mut self, name: &'static str, text: &TextModel, width: u64) -> Result<(), KernelError> {
@@ -180,6 +198,8 @@ impl Lister<'_> {
         let kind = if norm == Norm::Layer { NormKind::Layer } else { NormKind::Rms };
         let framework = &self.run.framework;
         let fusion = if framework.fused_norm { Fusion::Fused } else { framework.fusion };
+        let tokens = self.own_tokens().max(1);
+        self.add_vector_gradients(values / tokens, if norm == Norm::Layer { 2 } else { 1 })?;
         self.operation(name, Term::Norm, Operation::Norm { kind, values, residual: false }, fusion)
     }
 
@@ -189,6 +209,9 @@ impl Lister<'_> {
         let fusion = self.run.framework.fusion;
         if !self.run.framework.dropout {
             return self.operation("residual", Term::Elementwise, Operation::Residual { values }, fusion);
+        }
+        if self.run.layout.sequence_parallel {
+            self.host_only("random state", Pass::Forward, RANDOM_STATE_LAUNCHES);
         }
         let dropout = Operation::Dropout { values, residual: true };
         self.operation("dropout and residual", Term::Elementwise, dropout, fusion)?;

@@ -35,7 +35,7 @@ use goodput_model::device::{Catalogue, Device, UnknownDevice};
 use goodput_model::{ArchitectureError, BatchError};
 
 use crate::cluster::Cluster;
-use crate::kernel::{HostCost, KernelError, KernelTables};
+use crate::kernel::{KernelError, KernelTables};
 use crate::layer::{Cost, Layers, Term, Terms};
 use crate::memory::{self, Activity, Memory, RankParameters};
 use crate::run::{Run, RunError, Schedule};
@@ -121,7 +121,7 @@ impl Predictor {
         let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
         let pipeline = stages.pipeline(run, micro_batches as usize);
         let timeline = self.simulator.run(&pipeline)?;
-        let step_host_ns = HostCost::of(run.framework.dispatch).step_us * 1e3;
+        let step_host_ns = stages::host(run).step_us * 1e3;
         let mut prediction = Prediction {
             step_ns: timeline.step_ns,
             deviation: 0.0,
