@@ -1,6 +1,6 @@
 //! How far a file has been read, on a terminal.
 
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,10 +18,17 @@ pub fn bytes(paths: &[PathBuf]) -> ProgressBar {
     bar(paths.iter().map(|path| size(path)).sum())
 }
 
+/// Links inside a directory are not followed, as they may lead in a circle.
 fn size(path: &Path) -> u64 {
-    let Ok(metadata) = path.metadata() else { return 0 };
-    let inside = || path.read_dir().into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum();
-    if metadata.is_dir() { inside() } else { metadata.len() }
+    let entry_size = |entry: DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    match path.read_dir() {
+        Ok(entries) => entries.flatten().map(entry_size).sum(),
+        Err(_) => path.metadata().map_or(0, |metadata| metadata.len()),
+    }
 }
 
 fn bar(bytes: u64) -> ProgressBar {

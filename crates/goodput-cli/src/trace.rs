@@ -35,6 +35,7 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
         top: args.top,
         annotate: args.annotate.clone(),
         parquet: args.parquet.clone(),
+        output: args.output.output.clone(),
         report: output::report(&args.output),
     };
     let bar = progress::bytes(&args.paths);

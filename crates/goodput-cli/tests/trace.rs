@@ -120,6 +120,36 @@ fn what_to_trace_next() {
     let output = traces.run(&["--plan", "2"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stderr.contains("--layout"), "{}", output.stderr);
+    for (layout, problem) in [
+        ("tp=1000000,pp=1000000,dp=1000000", "ranks at most"),
+        ("dp=65537", "ranks at most"),
+        ("tp=8,tp=2", "stated twice"),
+        ("dp=0", "above 0"),
+    ] {
+        let output = traces.run(&["--plan", "2", "--layout", layout]);
+        assert_eq!(output.status.code(), Some(2), "{layout}");
+        assert!(output.stderr.contains(problem), "{layout}: {}", output.stderr);
+    }
+}
+
+#[test]
+fn no_output_takes_the_place_of_an_input() {
+    let traces = Traces::of("straggler");
+    let input = traces.file("rank1.json");
+    let text = fs::read(&input).unwrap();
+    // By another spelling too, and where the input was found in a folder.
+    let spelled = traces.path().join(".").join("rank1.json");
+    for option in ["--annotate", "-o"] {
+        for path in [&input, &spelled] {
+            let output = traces.run(&[option, path.to_str().unwrap()]);
+            assert_eq!(output.status.code(), Some(2), "{option}");
+            assert!(output.stderr.contains("one of the inputs"), "{}", output.stderr);
+            assert_eq!(fs::read(&input).unwrap(), text, "{option} left the input alone");
+        }
+        let output = traces.run(&[option, traces.file("new.json").to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{}", output.stderr);
+        fs::remove_file(traces.file("new.json")).unwrap();
+    }
 }
 
 const MESH: &str = "
@@ -170,6 +200,7 @@ fn a_truncated_trace_is_used_and_strict_says_so() {
     let files: Vec<_> = document["files"].as_array().unwrap().iter().filter(degraded).collect();
     assert_eq!(files.len(), 1);
     assert_eq!(files[0]["truncated"], true);
+    assert!(document["warnings"][0].as_str().unwrap().contains("cut short"), "{}", document["warnings"]);
     let output = traces.run(&["--strict"]);
     assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
     // Without damage it has nothing to say.
@@ -242,4 +273,34 @@ fn recorded_traces() {
         assert!(page.ends_with("</html>\n") || page.ends_with("</html>"), "{name}");
         assert!(page.len() < 8_000_000, "{name}: {} bytes", page.len());
     }
+}
+
+#[test]
+fn work_of_several_devices_in_one_trace_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rank0.json");
+    for (devices, warned) in [([0, 0], false), ([2, 2], false), ([0, 1], true)] {
+        let events = devices.map(|device| {
+            serde_json::json!({"ph": "X", "cat": "kernel", "name": "gemm", "pid": device, "tid": 7, "ts": 10 + 100 * device,
+                "dur": 50, "args": {"device": device, "stream": 7}})
+        });
+        fs::write(&path, serde_json::json!({ "traceEvents": events }).to_string()).unwrap();
+        let output = trace(&path, &["--format", "json"]);
+        let document: Value = serde_json::from_str(&output.stdout).unwrap();
+        let warnings = document["warnings"].to_string();
+        assert_eq!(warnings.contains("2 devices in one trace"), warned, "{devices:?}: {warnings}");
+    }
+}
+
+/// Links in a circle: neither the search for traces nor the bar over their bytes follows them for long.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_links_to_itself_is_read_once() {
+    let traces = Traces::of("straggler");
+    let plain = traces.run(&[]).stdout;
+    for link in ["a", "b", "c", "d"] {
+        std::os::unix::fs::symlink(traces.path(), traces.file(link)).unwrap();
+    }
+    let output = traces.run(&[]);
+    assert_eq!((output.status.code(), output.stdout), (Some(0), plain), "{}", output.stderr);
 }

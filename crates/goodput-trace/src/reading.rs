@@ -1,7 +1,10 @@
 //! What became of the events of a file.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::path::PathBuf;
+
+use crate::json::Window;
 
 /// What wrote a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -120,6 +123,10 @@ causes! {
     NoDeviceWork => "no_device_work", "no device work in the file", false;
     /// An event that never ended (B without E).
     Unfinished => "unfinished", "events without an end, skipped", true;
+    /// A compressed file does not fit its own checksum, or is followed by what is not compressed.
+    Damaged => "damaged", "compressed file damaged: what was read from it may be wrong", true;
+    /// Text after the document, such as a second document: not read.
+    TextAfterEnd => "text_after_end", "text after the end of the document, not read", true;
     /// The file ends in the middle.
     Truncated => "truncated", "file cut short: complete events before the cut are used", true;
 }
@@ -145,6 +152,17 @@ impl FileReading {
     /// Counts one repair or refusal.
     pub fn find(&mut self, cause: Cause, at: u64, example: impl FnOnce() -> String) {
         self.find_removed(cause, at, 0, example);
+    }
+
+    /// Counts what a JSON file holds beyond its document, up to the end of the stream.
+    pub(crate) fn find_after_end<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
+        if let Some(at) = window.finish()? {
+            self.find(Cause::TextAfterEnd, at, || "a second document, or what another program wrote".into());
+        }
+        if let Some(damage) = window.damage.take() {
+            self.find(Cause::Damaged, window.offset(), || damage.to_string());
+        }
+        Ok(())
     }
 
     /// Counts one repair that takes `removed_ns` from a duration.
@@ -227,7 +245,7 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// No reader knows the format.
     #[error("{path}: {problem}")]

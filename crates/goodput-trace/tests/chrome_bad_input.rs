@@ -396,3 +396,45 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_compressed_file_is_checked_to_its_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rank0.json.gz");
+    // One that fits into a block, and one of many.
+    for events in [2, 20_000_u32] {
+        let events: Vec<_> = (0..events).map(|i| kernel("k", &(20 * i + 20).to_string(), "5", i)).collect();
+        let whole = gzip(document(&events).as_bytes());
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("written");
+            let traces = read_file(&path, &ReadOptions::default()).expect("a trace");
+            assert_eq!(spans(&traces).len(), events.len());
+            found(&traces).iter().map(|found| found.0).collect::<Vec<_>>()
+        };
+        assert_eq!(read(&whole), []);
+        let mut flipped = whole.clone();
+        let checksum = flipped.len() - 6;
+        flipped[checksum] ^= 1;
+        assert_eq!(read(&flipped), [Cause::Damaged]);
+        assert_eq!(read(&whole[..checksum]), [Cause::Damaged]);
+        assert_eq!(read(&[&whole[..], b"not compressed"].concat()), [Cause::Damaged]);
+        // Members one after the other are one text: the second document is not read, and said so.
+        assert_eq!(read(&[&whole[..], &whole].concat()), [Cause::TextAfterEnd]);
+    }
+}
+
+#[rstest]
+#[case("", None)]
+#[case("\n \t\0\0", None)]
+#[case("\n{\"traceEvents\": []}", Some(1))]
+#[case("garbage", Some(0))]
+fn text_after_the_document_is_counted(#[case] after: &str, #[case] at: Option<u64>) {
+    let document = document(&[kernel("k", "10", "5", 1)]);
+    for document in [format!("[{}]", kernel("k", "10", "5", 1)), document] {
+        let traces = read(format!("{document}{after}"));
+        let expected: Vec<_> =
+            at.map(|at| (Cause::TextAfterEnd, 1, document.len() as u64 + at)).into_iter().collect();
+        assert_eq!((spans(&traces).len(), found(&traces)), (1, expected));
+        assert_eq!(traces.reading.is_degraded(), at.is_some());
+    }
+}

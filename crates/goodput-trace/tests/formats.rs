@@ -219,13 +219,28 @@ mod nsight_exports {
     fn an_export_without_cupti_tables_is_an_empty_trace() {
         let file = read(STRINGS);
         assert_eq!(findings(&file), [(Cause::NoDeviceWork, 1)]);
-        assert_eq!(file.reading.findings[0].example, "the export has no CUPTI tables");
+        assert_eq!(
+            file.reading.findings[0].example,
+            "the export has no table of device work (CUPTI_ACTIVITY_KIND_KERNEL and others)"
+        );
         assert!(!file.reading.is_degraded());
         assert!(file.ranks[0].work.is_empty());
 
         let file =
             read("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId)");
-        assert_eq!(file.reading.findings[0].example, "the CUPTI tables are empty");
+        assert_eq!(
+            file.reading.findings[0].example,
+            "the tables of device work have no row that can be used"
+        );
+    }
+
+    #[test]
+    fn a_database_of_something_else_is_refused() {
+        for sql in ["CREATE TABLE moz_places (id, url)", "VACUUM"] {
+            let (_folder, path) = export(sql);
+            let error = nsight::read(&path).unwrap_err().to_string();
+            assert!(error.contains("no export of Nsight Systems"), "{error}");
+        }
     }
 
     #[test]
@@ -274,10 +289,7 @@ mod nsight_exports {
         assert_eq!(findings(&file), counts);
         assert_eq!((file.reading.device_events, file.reading.lost_device_events), (3, 6));
         assert!(file.reading.is_degraded());
-        assert_eq!(
-            file.reading.findings[0].example,
-            "CUPTI_ACTIVITY_KIND_KERNEL row 2: start Some(40), end Some(30)"
-        );
+        assert_eq!(file.reading.findings[0].example, "CUPTI_ACTIVITY_KIND_KERNEL row 2: start 40, end 30");
         assert_eq!(file.ranks.iter().map(|trace| trace.work.len()).sum::<usize>(), 3);
     }
 

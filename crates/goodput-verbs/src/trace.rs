@@ -51,6 +51,8 @@ pub struct TraceRequest {
     pub annotate: Option<PathBuf>,
     /// Write `kernels.parquet` and `intervals.parquet` into this folder.
     pub parquet: Option<PathBuf>,
+    /// Where the caller writes the report: refused where it is one of the inputs.
+    pub output: Option<PathBuf>,
     /// Title and price.
     pub report: ReportRequest,
 }
@@ -70,6 +72,7 @@ impl Default for TraceRequest {
             top: 50,
             annotate: None,
             parquet: None,
+            output: None,
             report: ReportRequest::default(),
         }
     }
@@ -89,6 +92,7 @@ pub fn trace(
 ) -> Result<Answer<TraceView>, VerbError> {
     let mesh = request.mesh.as_deref().map(trace_plan::mesh).transpose()?;
     let (analysis, set) = analysed(request, progress)?;
+    refuse_overwriting(request, &set)?;
     let job = if request.timeline.is_empty() {
         None
     } else {
@@ -118,6 +122,24 @@ pub fn trace(
     Ok(Answer { view, falls_short })
 }
 
+/// Traces are measured once: no output may take the place of an input.
+fn refuse_overwriting(request: &TraceRequest, set: &ReadFiles) -> Result<(), VerbError> {
+    let named = [&request.mesh, &request.device_file];
+    let inputs = set.files.iter().map(|file| &file.path).chain(&request.timeline);
+    let inputs: Vec<_> =
+        inputs.chain(named.into_iter().flatten()).filter_map(|p| p.canonicalize().ok()).collect();
+    let mut outputs: Vec<PathBuf> = request.annotate.iter().chain(&request.output).cloned().collect();
+    outputs.extend(request.parquet.iter().flat_map(|folder| PARQUET.map(|name| folder.join(name))));
+    match outputs.iter().find(|path| path.canonicalize().is_ok_and(|path| inputs.contains(&path))) {
+        Some(path) => Err(VerbError::new(format!("{}: it is one of the inputs", path.display()))
+            .help("write to another file: the input would be lost")),
+        None => Ok(()),
+    }
+}
+
+/// Tables of `--parquet`: of device work, and of what each interval is charged to.
+const PARQUET: [&str; 2] = ["kernels.parquet", "intervals.parquet"];
+
 /// Writes the files that the request asks for beside the report.
 fn write_beside(request: &TraceRequest, analysis: &Analysis) -> Result<(), VerbError> {
     let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| VerbError::io(path, &e));
@@ -132,7 +154,7 @@ fn write_beside(request: &TraceRequest, analysis: &Analysis) -> Result<(), VerbE
     }
     if let Some(folder) = &request.parquet {
         std::fs::create_dir_all(folder).map_err(|e| VerbError::io(folder, &e))?;
-        let (kernels, intervals) = (folder.join("kernels.parquet"), folder.join("intervals.parquet"));
+        let [kernels, intervals] = PARQUET.map(|name| folder.join(name));
         write_kernels(analysis, create(&kernels)?).map_err(|e| VerbError::io(&kernels, &e))?;
         write_intervals(analysis, create(&intervals)?).map_err(|e| VerbError::io(&intervals, &e))?;
     }
@@ -188,6 +210,13 @@ fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
         } else if rank.steps.evidence.is_fallback() {
             warnings.push(format!("{name}: no profiler steps; boundaries: {}", rank.steps.evidence.label()));
         }
+        let devices = rank.devices();
+        if devices > 1 {
+            warnings.push(format!(
+                "{name}: work of {devices} devices in one trace is charged as that of one: what one computes hides the \
+                 idle time of the others. Trace one process a device"
+            ));
+        }
         if rank.steps.launched_before_capture > 0 {
             warnings.push(format!(
                 "{name}: {} pieces of device work were launched before the capture: they belong to an earlier step",
@@ -196,6 +225,13 @@ fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
         }
     }
     warnings.dedup();
+    for file in set.files.iter().filter(|file| file.truncated) {
+        warnings.push(format!(
+            "{}: cut short: figures are over the events before the cut. They need not be in order, so that any step may \
+             lack work and look idle",
+            file.path.display()
+        ));
+    }
     if let Some(first) = set.passed_over.first() {
         warnings.push(format!(
             "{} files found in a directory are no traces, {} first",

@@ -118,11 +118,17 @@ pub(crate) fn sampling(request: &SamplingRequest, known: &Known<'_>) -> Result<S
 /// `tp=8,pp=4,dp=16,ep=2`; what is left out is 1.
 fn layout(text: &str, devices_per_node: u32) -> Result<JobLayout, VerbError> {
     let mut layout = JobLayout { tensor: 1, expert: 1, data: 1, pipeline: 1, devices_per_node };
+    let mut stated = Vec::new();
     for part in text.split(',') {
         let degree = part.split_once('=').and_then(|(name, degree)| {
             let degree = degree.trim().parse::<u32>().ok().filter(|&degree| degree > 0)?;
             Some((name.trim(), degree))
         });
+        let name = degree.map_or("", |(name, _)| name);
+        if stated.contains(&name) {
+            return Err(VerbError::new(format!("--layout {text}: {name} is stated twice")));
+        }
+        stated.push(name);
         match degree {
             Some(("tp", degree)) => layout.tensor = degree,
             Some(("pp", degree)) => layout.pipeline = degree,
@@ -135,6 +141,14 @@ fn layout(text: &str, devices_per_node: u32) -> Result<JobLayout, VerbError> {
                 .help("for example --layout tp=8,pp=4,dp=16"));
             }
         }
+    }
+    let degrees = [layout.tensor, layout.expert, layout.data, layout.pipeline];
+    let ranks = degrees.iter().try_fold(1_u32, |ranks, &degree| ranks.checked_mul(degree));
+    if ranks.is_none_or(|ranks| ranks > Mesh::MOST_RANKS) {
+        return Err(VerbError::new(format!(
+            "--layout {text}: expected a job of {} ranks at most",
+            Mesh::MOST_RANKS
+        )));
     }
     Ok(layout)
 }

@@ -7,7 +7,7 @@ use crate::partition::{Charge, Slice};
 use crate::peers::blame;
 use crate::phase::{Phase, phases};
 use crate::roofline::Regime;
-use crate::trace::HostKind;
+use crate::trace::{HostKind, HostRange};
 
 impl Analysis {
     /// The judged steps of all ranks, as the diagnosis asks for them.
@@ -34,18 +34,17 @@ impl Analysis {
                     partition.slices.iter().filter(|s| s.charge.is_idle()).map(|s| s.end_ns - s.start_ns),
                 );
             }
-            for (from_ns, to_ns) in rank.judged_host_windows() {
-                let inside = |at_ns: i64| (from_ns..to_ns).contains(&at_ns);
-                driver_allocations += rank
-                    .trace
-                    .ranges
-                    .iter()
-                    .filter(|r| r.kind == HostKind::Allocator && inside(r.start_ns))
-                    .count();
-                allocated.extend(
-                    rank.trace.memory.iter().filter(|m| inside(m.at_ns)).filter_map(|m| m.allocated_bytes),
-                );
-            }
+            // Host windows follow each other.
+            let windows: Vec<_> = rank.judged_host_windows().collect();
+            let inside = |at_ns: i64| {
+                let begun = windows.partition_point(|&(from_ns, _)| from_ns <= at_ns);
+                begun > 0 && at_ns < windows[begun - 1].1
+            };
+            let is_allocation = |r: &&HostRange| r.kind == HostKind::Allocator && inside(r.start_ns);
+            driver_allocations += rank.trace.ranges.iter().filter(is_allocation).count();
+            allocated.extend(
+                rank.trace.memory.iter().filter(|m| inside(m.at_ns)).filter_map(|m| m.allocated_bytes),
+            );
         }
         Evidence {
             window_ns: amounts.iter().map(|(_, ns)| ns).sum(),

@@ -5,7 +5,7 @@ mod tables;
 
 pub use tables::JobTables;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use goodput_core::program::{NoTerms, StepTerms};
 use goodput_core::{CapacityTime, Pattern};
@@ -127,6 +127,12 @@ fn judged(steps: &[Step]) -> Vec<bool> {
 }
 
 impl RankAnalysis {
+    /// Devices that the trace's work ran on.
+    pub fn devices(&self) -> usize {
+        let work = self.trace.work.iter();
+        work.map(|work| self.trace.streams[work.stream as usize].device).collect::<BTreeSet<_>>().len()
+    }
+
     /// The device windows of the judged steps.
     pub fn judged(&self) -> impl Iterator<Item = &Partition> {
         self.windows.iter().filter(|windows| windows.judged).filter_map(|windows| windows.device.as_ref())

@@ -157,8 +157,8 @@ impl Mesh {
         Ok(())
     }
 
-    /// Groups are listed rank by rank, so that a mesh must have an end.
-    const MOST_RANKS: u32 = 65_536;
+    /// Ranks that a mesh may have: groups are listed rank by rank, so that it must have an end.
+    pub const MOST_RANKS: u32 = 65_536;
 }
 
 #[cfg(test)]

@@ -18,9 +18,13 @@ const MAX_VALUE_BYTES: usize = 16 << 20;
 pub(super) fn read(input: &mut dyn Read, path: &Path) -> Result<FileTraces, ReadError> {
     let mut document =
         Document { window: Window::new(input), file: ChromeFile::new(path), has_events: false };
-    document.read().map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-    let Document { window, mut file, has_events } = document;
+    let io = |source| ReadError::Io { path: path.to_owned(), source };
+    document.read().map_err(io)?;
+    let Document { mut window, mut file, has_events } = document;
     file.reading.bytes = window.offset();
+    if !file.reading.truncated {
+        file.reading.find_after_end(&mut window).map_err(io)?;
+    }
     if !has_events && !file.reading.truncated {
         return Err(ReadError::Format {
             path: path.to_owned(),

@@ -22,7 +22,8 @@ pub(crate) struct Damage {
 
 /// A position in a document.
 pub(crate) struct Walker<'a> {
-    window: Window<&'a mut dyn Read>,
+    /// What is ahead.
+    pub window: Window<&'a mut dyn Read>,
     /// What was damaged so far.
     pub damages: Vec<Damage>,
     is_over: bool,

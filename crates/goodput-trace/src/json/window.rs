@@ -75,6 +75,20 @@ impl<R: Read> Window<R> {
         Ok(self.end > before)
     }
 
+    /// Reads to the end of the stream, where the checksum of a compressed one stands, see [`Window::damage`]. Gives the
+    /// offset of text that comes instead of the end; padding is none.
+    pub fn finish(&mut self) -> io::Result<Option<u64>> {
+        let mut text_at = None;
+        loop {
+            let visible = self.rest().iter().position(|&byte| !byte.is_ascii_whitespace() && byte != 0);
+            text_at = text_at.or(visible.map(|index| self.offset() + index as u64));
+            self.start = self.end;
+            if !self.more()? {
+                return Ok(text_at);
+            }
+        }
+    }
+
     /// Reads until there is a byte that is no white space; `None` at the end. The byte is not taken.
     pub fn peek(&mut self) -> io::Result<Option<u8>> {
         loop {

@@ -57,8 +57,7 @@ fn device_rows(export: &mut Export<'_>, table: &str, own: &[&str], kind: WorkKin
                 match id.and_then(|id| Some((id, strings.get(&id)?))) {
                     Some((id, text)) => process.kernel(id, text),
                     None => {
-                        reading
-                            .find(Cause::NoName, number, || format!("{table} row {number}: string {id:?}"));
+                        reading.find(Cause::NoName, number, || format!("{table} row {number}"));
                         (Symbol::EMPTY, Class::Other)
                     }
                 }

@@ -18,10 +18,18 @@ use crate::reading::{Cause, FileReading, FileTraces, Format, ReadError};
 use process::Processes;
 use tables::Tables;
 
+/// Tables of device work.
+const DEVICE_TABLES: [&str; 4] = [
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+];
+
 /// Reads the traces of one export.
 ///
 /// # Errors
-/// When the file is no SQLite database. An export without device work gives a trace without any, and the reading says
+/// When the file is no SQLite database, or one of something else. An export without device work gives a trace without any, and the reading says
 /// so.
 pub fn read(path: &Path) -> Result<FileTraces, ReadError> {
     let refused = |error: rusqlite::Error| ReadError::Format {
@@ -34,6 +42,14 @@ pub fn read(path: &Path) -> Result<FileTraces, ReadError> {
     // SQLite refuses a file that is shorter than its header says, unless told that its schema is being repaired.
     db.pragma_update(None, "writable_schema", true).map_err(refused)?;
     let tables = Tables::of(&db).map_err(refused)?;
+    if !export_parts().iter().any(|(table, _)| tables.has(table)) && !tables.has("META_DATA_EXPORT") {
+        return Err(ReadError::Format {
+            path: path.to_owned(),
+            problem:
+                "a SQLite database, but no export of Nsight Systems: make one with nsys export --type sqlite"
+                    .into(),
+        });
+    }
 
     let mut reading = FileReading::new(path, Format::Nsight);
     reading.bytes = std::fs::metadata(path).map_or(0, |file| file.len());
@@ -95,17 +111,21 @@ impl Export<'_> {
         table: &str,
         row: u64,
     ) -> Option<(i64, i64)> {
-        let example = || format!("{table} row {row}: start {start:?}, end {end:?}");
+        let shown = |stamp: Option<i64>| stamp.map_or_else(|| "none".to_owned(), |stamp| stamp.to_string());
+        let example = || format!("{table} row {row}: start {}, end {}", shown(start), shown(end));
         let (start, end) = self.reading.interval(start, end, is_device, row, example)?;
         Some((self.base_ns.saturating_add(start), self.base_ns.saturating_add(end)))
     }
 
     fn finish(mut self) -> FileTraces {
         if self.reading.device_events == 0 {
-            let has_tables = self.tables.has("CUPTI_ACTIVITY_KIND_KERNEL");
+            let has_tables = DEVICE_TABLES.iter().any(|table| self.tables.has(table));
             self.reading.find(Cause::NoDeviceWork, 0, || {
-                if has_tables { "the CUPTI tables are empty" } else { "the export has no CUPTI tables" }
-                    .into()
+                match has_tables {
+                    true => "the tables of device work have no row that can be used",
+                    false => "the export has no table of device work (CUPTI_ACTIVITY_KIND_KERNEL and others)",
+                }
+                .into()
             });
         }
         let ranks = self.processes.finish(&self.reading.path, self.base_ns != 0);

@@ -18,7 +18,7 @@ pub(super) struct Found {
 const ENDINGS: [&str; 9] =
     [".json", ".json.gz", ".json.zst", ".sqlite", ".db", ".pb", ".pb.gz", ".pb.zst", ".trace"];
 
-/// Directories within directories; deeper ones are links in a circle, or no traces.
+/// Directories within directories; deeper ones hold no traces.
 const MAX_DEPTH: usize = 16;
 
 /// The files of `paths`, those in directories by name.
@@ -27,7 +27,7 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, ReadError> {
     for path in paths {
         if path.is_dir() {
             let before = found.len();
-            walk(path, 0, &mut found)?;
+            walk(path, 0, &mut FxHashSet::default(), &mut found)?;
             if found.len() == before {
                 return Err(ReadError::Format {
                     path: path.clone(),
@@ -44,8 +44,17 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, ReadError> {
     Ok(found)
 }
 
-fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), ReadError> {
+/// Links may lead in a circle, and several to one directory: `visited` has each directory once.
+fn walk(
+    directory: &Path,
+    depth: usize,
+    visited: &mut FxHashSet<PathBuf>,
+    found: &mut Vec<Found>,
+) -> Result<(), ReadError> {
     let io = |source| ReadError::Io { path: directory.to_owned(), source };
+    if !visited.insert(directory.canonicalize().map_err(io)?) {
+        return Ok(());
+    }
     let mut entries = fs::read_dir(directory)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>())
         .map_err(io)?;
@@ -53,7 +62,7 @@ fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), Re
     for path in entries {
         if path.is_dir() {
             if depth < MAX_DEPTH {
-                walk(&path, depth + 1, found)?;
+                walk(&path, depth + 1, visited, found)?;
             }
         } else if is_candidate(&path) {
             found.push(Found { path, is_stated: false });
@@ -62,9 +71,12 @@ fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) -> Result<(), Re
     Ok(())
 }
 
+/// By its name, and a regular file: a named pipe would wait for a writer. A link that leads nowhere stays, to be an
+/// error.
 fn is_candidate(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    !name.starts_with('.') && ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let is_regular = path.metadata().map_or(true, |file| file.is_file());
+    is_regular && !name.starts_with('.') && ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 #[cfg(test)]
@@ -88,6 +100,21 @@ mod tests {
             ["a.JSON.gz", "b.json", "node1/c.pt.trace.json.zst", "notes.txt"].map(PathBuf::from)
         );
         assert_eq!(found.iter().map(|file| file.is_stated).collect::<Vec<_>>(), [false, false, false, true]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_a_circle_are_walked_once_and_sockets_are_passed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        fs::create_dir(root.join("a")).unwrap();
+        fs::write(root.join("a/rank0.json"), "").unwrap();
+        for link in ["a/up", "a/again", "b", "c"] {
+            std::os::unix::fs::symlink(root, root.join(link)).unwrap();
+        }
+        let _socket = std::os::unix::net::UnixListener::bind(root.join("a/rank1.json")).unwrap();
+        let found = find(&[root.to_owned()]).unwrap();
+        assert_eq!(found.iter().map(|file| &file.path).collect::<Vec<_>>(), [&root.join("a/rank0.json")]);
     }
 
     #[test]

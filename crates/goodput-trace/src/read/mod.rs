@@ -6,7 +6,7 @@ mod format;
 mod ranks;
 
 use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -75,7 +75,7 @@ pub fn read_file(path: &Path, options: &ReadOptions<'_>) -> Result<FileTraces, R
     let (compression, mut text) = compression::inflated(file).map_err(io)?;
 
     let mut head = Vec::with_capacity(format::HEAD_BYTES);
-    // Damage this early leaves a head too short to be a trace, which the error below says.
+    // Damage this early leaves a head that tells no format, or it is met again where the head ends.
     let early = (&mut text).take(format::HEAD_BYTES as u64).read_to_end(&mut head).err();
     let Some(format) = format::detect(&head) else {
         return match early {
@@ -83,13 +83,22 @@ pub fn read_file(path: &Path, options: &ReadOptions<'_>) -> Result<FileTraces, R
             None => Err(ReadError::Format { path: path.to_owned(), problem: unknown(&head) }),
         };
     };
-    let mut whole = Cursor::new(head).chain(text);
+    let mut whole = Cursor::new(head).chain(Early(early)).chain(text);
     let mut traces = format::read(format, path, compression.is_some(), &mut whole)?;
     for trace in &mut traces.ranks {
         repair(trace, &mut traces.reading);
         class::refine(trace);
     }
     Ok(traces)
+}
+
+/// An error that was met while looking ahead.
+struct Early(Option<io::Error>);
+
+impl Read for Early {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 /// Whether two paths name one file.
@@ -115,7 +124,7 @@ struct Progress<'a, R> {
 }
 
 impl<R: Read> Read for Progress<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         if let Some(report) = self.report {
             report(count as u64);

@@ -33,18 +33,36 @@ pub(super) fn settle(traces: &mut [RankTrace], stated: &[(PathBuf, u32)]) -> Res
     check(traces)
 }
 
+/// The file is stated as it was given or found, or by the end of its path where only one trace ends so: `rank0/a.json`
+/// or `a.json` within a directory.
 fn state(traces: &mut [RankTrace], path: &Path, rank: u32) -> Result<(), ReadError> {
-    let mut of_file = traces.iter_mut().filter(|trace| same_file(&trace.path, path));
+    let is_exact = traces.iter().any(|trace| same_file(&trace.path, path));
+    let is_meant = |trace: &&mut RankTrace| match is_exact {
+        true => same_file(&trace.path, path),
+        false => !path.as_os_str().is_empty() && trace.path.ends_with(path),
+    };
+    let mut of_file = traces.iter_mut().filter(is_meant);
     let problem = match (of_file.next(), of_file.next()) {
         (Some(trace), None) => {
             trace.identity =
                 Identity { rank: Some(rank), evidence: RankEvidence::Stated, ..trace.identity.clone() };
             return Ok(());
         }
-        (None, _) => format!("rank {rank} is stated for it, but it is none of the traces given"),
-        (Some(_), Some(_)) => {
+        (None, _) => {
+            let first = traces.first().map(|trace| format!(" (the first is {})", trace.path.display()));
+            format!(
+                "rank {rank} is stated for it, but it is none of the traces given{}",
+                first.unwrap_or_default()
+            )
+        }
+        (Some(first), Some(second)) if first.path == second.path => {
             format!("rank {rank} is stated for it, but it holds the traces of several processes")
         }
+        (Some(first), Some(second)) => format!(
+            "rank {rank} is stated for it, but it may be {} or {}: give more of the path",
+            first.path.display(),
+            second.path.display()
+        ),
     };
     Err(ReadError::Format { path: path.to_owned(), problem })
 }
@@ -210,6 +228,26 @@ mod tests {
         assert!(settled(traces(), &[("c.json", 0)]).unwrap_err().to_string().contains("c.json"));
         let parts = vec![trace("a.sqlite", None, &[]), trace("a.sqlite", None, &[])];
         assert!(settled(parts, &[("a.sqlite", 0)]).unwrap_err().to_string().contains("several processes"));
+    }
+
+    #[test]
+    fn a_file_within_a_directory_is_stated_by_the_end_of_its_path() {
+        let traces =
+            || ["t/d1/a.json", "t/d2/a.json", "t/ab.json"].map(|path| trace(path, None, &[])).to_vec();
+        let stated = |names: [&str; 3]| {
+            let mut traces = traces();
+            let stated: Vec<_> =
+                names.iter().zip(0..).map(|(name, rank)| (PathBuf::from(name), rank)).collect();
+            settle(&mut traces, &stated).map(|()| traces)
+        };
+        let found = stated(["d2/a.json", "ab.json", "t/d1/a.json"]).unwrap();
+        let paths: Vec<_> = found.iter().map(|trace| trace.path.to_str().unwrap()).collect();
+        assert_eq!(paths, ["t/d2/a.json", "t/ab.json", "t/d1/a.json"]);
+        let unclear = stated(["a.json", "ab.json", "d1/a.json"]).unwrap_err().to_string();
+        assert!(unclear.contains("t/d1/a.json") && unclear.contains("t/d2/a.json"), "{unclear}");
+        // Whole names only.
+        assert!(stated(["b.json", "d1/a.json", "d2/a.json"]).unwrap_err().to_string().contains("none of"));
+        assert!(stated(["", "d1/a.json", "d2/a.json"]).is_err());
     }
 
     #[test]

@@ -26,8 +26,9 @@ pub fn read(input: &mut dyn Read, path: &Path) -> Result<FileTraces, ReadError> 
         processes: Vec::new(),
         is_known: false,
     };
-    document.read().map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-    let Document { walker, mut reading, processes, is_known } = document;
+    let io = |source| ReadError::Io { path: path.to_owned(), source };
+    document.read().map_err(io)?;
+    let Document { mut walker, mut reading, processes, is_known } = document;
     if !is_known {
         let problem = "JSON, but not of rocprofv3: there is no \"rocprofiler-sdk-tool\" at the top".into();
         return Err(ReadError::Format { path: path.to_owned(), problem });
@@ -37,6 +38,9 @@ pub fn read(input: &mut dyn Read, path: &Path) -> Result<FileTraces, ReadError> 
         reading.truncated |= damage.is_cut;
         let cause = if damage.is_cut { Cause::Truncated } else { Cause::BrokenEvent };
         reading.find(cause, damage.at, || damage.text);
+    }
+    if !reading.truncated {
+        reading.find_after_end(&mut walker.window).map_err(io)?;
     }
     let ranks = process::finish(processes, path, &mut reading);
     Ok(FileTraces { ranks, reading })
