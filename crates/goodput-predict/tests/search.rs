@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use goodput_predict::run::{ContextMethod, Layout, Recompute, Run, Schedule, Sharding};
 use goodput_predict::search::{
-    Answer, Candidate, Evaluate, Family, Goal, Needs, Progress, Rank, Shared, Space, search,
+    Answer, Candidate, Evaluate, Family, Goal, Needs, Predicted, Progress, Rank, Shared, Space, search,
 };
 use rstest::rstest;
 
@@ -261,4 +261,33 @@ fn progress_ends_at_all() {
     });
     assert_eq!(last.lock().expect("no panic before").done, answer.progress.candidates);
     assert_eq!(answer.best.len(), 3);
+}
+
+/// The predictor's bounds are real: no candidate is predicted below its own, or its family's.
+#[rstest]
+#[case("gpt3-175b", 64, "{sequence: 2048, micro: 1, global: 64}")]
+#[case("mixtral-8x7b", 32, "{sequence: 4096, micro: 1, global: 64}")]
+fn predictions_keep_to_their_bounds(#[case] model: &str, #[case] devices: u32, #[case] batch: &str) {
+    let base = run(model, devices, batch);
+    let space = Space {
+        sharding: vec![Sharding::Optimizer, Sharding::Parameters { reshard_after_forward: true }],
+        ..wide(&base)
+    };
+    let predicted = Predicted::new(&base).expect("a device and a model");
+    let mut worker = predicted.worker();
+    let (mut count, mut shares) = (0, 0.0);
+    for family in space.families(&base).iter().step_by(11) {
+        let family_bound = predicted.family_bound(&mut worker, family);
+        for candidate in space.candidates(family).step_by(7) {
+            let bound = predicted.lower_bound(&mut worker, &candidate);
+            assert!(family_bound.step_ns <= bound.step_ns, "{candidate:?}");
+            if let Some(needs) = predicted.predict(&mut worker, &candidate) {
+                assert!(bound.step_ns <= needs.step_ns, "{bound:?} {needs:?} {candidate:?}");
+                count += 1;
+                shares += bound.step_ns / needs.step_ns;
+            }
+        }
+    }
+    assert!(count > 30, "{count}");
+    println!("{model}: {count} candidates that fit, bounds {:.2} of their times", shares / f64::from(count));
 }

@@ -102,7 +102,7 @@ pub(super) struct Program {
 }
 
 /// Micro-batches, in groups of p, of which the list is made for a longer step: warm-up, two repeats to compare, cool-down.
-const GROUPS: usize = 5;
+const GROUPS: usize = 4;
 
 impl Program {
     /// The list of a schedule whose order does not depend on times.

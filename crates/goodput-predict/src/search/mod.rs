@@ -7,6 +7,7 @@
 
 mod degrees;
 mod found;
+mod predicted;
 mod shared;
 mod space;
 
@@ -18,6 +19,7 @@ use crate::run::{Layout, Recompute, Run};
 
 pub use degrees::BadConstraint;
 pub use found::{Found, Rank};
+pub use predicted::Predicted;
 pub use shared::Shared;
 pub use space::{Family, Space};
 

@@ -42,10 +42,10 @@ use crate::run::{Run, RunError, Schedule};
 use crate::schedule::{Simulator, Unschedulable};
 
 use guide::GuideStep;
-use parts::Units;
 use replicas::Replicas;
 use stages::Stages;
 
+pub(crate) use parts::Units;
 pub use prediction::{Prediction, StagePrediction};
 pub use straggler::expected_largest;
 
