@@ -1,4 +1,5 @@
 //! `goodput predict`, as a person runs it.
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,4 +1,5 @@
 //! `goodput timeline --trace`: the ledger's program loss divided by the terms of traced steps.
+#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;
