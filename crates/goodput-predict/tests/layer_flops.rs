@@ -108,3 +108,22 @@ fn sequence_parallelism_moves_the_same_bytes_and_splits_the_norms() {
     assert!((0.7..1.4).contains(&ratio), "{ratio}");
     assert_eq!(term("{tp: 1}", Term::TensorExchange), 0.0);
 }
+
+#[test]
+fn a_multi_token_prediction_module_does_the_exact_counts_flops() {
+    let mut run = read("deepseek-v2", 8, "{tp: 2, sp: true, ep: 4}", 4096, "none");
+    let forward = |run: &Run| {
+        let counter = FlopCounter::new(&run.architecture, &Training::full()).unwrap();
+        let counted = counter.count(&Batch::rows(1, 4096).unwrap(), Recompute::None).unwrap();
+        counted.useful().forward as f64
+    };
+    let without = forward(&run);
+    run.architecture.text.as_mut().unwrap().multi_token_prediction = 1;
+    let exact = forward(&run) - without;
+    let tables = KernelTables::new(Catalogue::built_in().find(&run.cluster.device).unwrap());
+    let text = run.architecture.text.as_ref().unwrap();
+    let last = text.decoder.last().unwrap();
+    let passes = Layers::new(&run, &tables).multi_token_prediction(text, last, false).unwrap();
+    let ours = passes.forward.iter().map(|part| part.flops).sum::<f64>() * 2.0;
+    assert!((ours / exact - 1.0).abs() < 1e-3, "{}", ours / exact);
+}

@@ -84,6 +84,12 @@ fn parameters_of_all_ranks_are_those_of_the_model() {
         assert_eq!(u128::from(held.total()), exact.total, "{name}");
         assert_eq!(u128::from(held.experts), exact.routed_experts, "{name}");
     }
+    let mut run = run("deepseek-v2", "DGX H100", 1, "{tp: 1}", BATCH);
+    let without = run.architecture.parameters().unwrap().total;
+    run.architecture.text.as_mut().unwrap().multi_token_prediction = 1;
+    let module = run.architecture.parameters().unwrap().total - without;
+    let text = run.architecture.text.as_ref().unwrap();
+    assert_eq!(u128::from(RankParameters::of_prediction_module(&run, text).total()), module);
 }
 
 #[test]

@@ -46,6 +46,12 @@ impl Lister<'_> {
         Ok(())
     }
 
+    /// Two streams of the model's width made one.
+    pub(super) fn join(&mut self, width: u64) -> Listed {
+        let join = Linear::new("join", 2 * width, width / self.tensor());
+        self.linears(Split::Outputs, self.tokens(), self.run.precision.products, &[join])
+    }
+
     /// Logits in 16 bits and their loss. Ranks exchange a maximum, the target's logit and a sum for each token.
     pub(super) fn head(&mut self, text: &TextModel) -> Listed {
         let (tokens, tensor) = (self.tokens(), self.tensor());

@@ -53,6 +53,13 @@ pub struct Passes {
 }
 
 impl Passes {
+    fn append(&mut self, mut other: Self) {
+        self.forward.append(&mut other.forward);
+        self.recompute.append(&mut other.recompute);
+        self.input_gradient.append(&mut other.input_gradient);
+        self.weight_gradient.append(&mut other.weight_gradient);
+    }
+
     fn of(&mut self, pass: Pass) -> &mut Vec<Part> {
         match pass {
             Pass::Forward => &mut self.forward,
@@ -156,6 +163,28 @@ impl<'a> Layers<'a> {
         }
         lister.head(text)?;
         Ok(lister.passes)
+    }
+
+    /// A multi-token prediction module behind the last block: two normed streams joined by a product, a block of the last kind, the
+    /// shared head and its loss (DeepSeek-V3, equations 21 to 23).
+    ///
+    /// # Errors
+    /// As [`Layers::block`].
+    pub fn multi_token_prediction(
+        &self,
+        text: &TextModel,
+        last: &Blocks,
+        recomputed: bool,
+    ) -> Result<Passes, KernelError> {
+        let mut lister = Lister::new(self.run, self.tables, &self.exchanges);
+        for name in ["hidden norm", "embedding norm"] {
+            lister.norm(name, text, text.width)?;
+        }
+        lister.join(text.width)?;
+        let mut passes = lister.passes;
+        passes.append(self.block(text, last, recomputed)?);
+        passes.append(self.head(text)?);
+        Ok(passes)
     }
 
     fn with_recomputation(&self, mut passes: Passes, whole: bool) -> Passes {

@@ -66,6 +66,16 @@ impl RankParameters {
         let bias = if text.head.bias { rows } else { 0 };
         Self { dense: matrix + norm + bias, experts: 0 }
     }
+
+    /// A multi-token prediction module: two norms, the product that joins two streams, a block of the last kind, a norm. Its
+    /// embedding and head are the model's.
+    #[must_use]
+    pub fn of_prediction_module(run: &Run, text: &TextModel) -> Self {
+        let mut sum = text.decoder.last().map_or(Self::default(), |last| Self::of_block(run, text, last));
+        let norms = 3 * text.norm.parameters(text.width) as u64;
+        sum.dense += norms + 2 * text.width * text.width / u64::from(run.layout.tensor);
+        sum
+    }
 }
 
 fn of_attention(attention: &Attention, width: u64, tensor: u64) -> u64 {

@@ -106,11 +106,12 @@ impl Units {
             };
             blocks.push([plain, again]);
         }
-        Ok(Self {
-            blocks,
-            embedding: PassCosts::of(&layers.embedding(text)?),
-            head: PassCosts::of(&layers.head(text)?),
-        })
+        let mut head = PassCosts::of(&layers.head(text)?);
+        if let (modules @ 1.., Some(last)) = (text.multi_token_prediction, text.decoder.last()) {
+            let module = layers.multi_token_prediction(text, last, run.recompute == Recompute::Full)?;
+            head.add_times(&PassCosts::of(&module), modules as f64);
+        }
+        Ok(Self { blocks, embedding: PassCosts::of(&layers.embedding(text)?), head })
     }
 
     pub fn of(&self, holding: &Holding) -> PassCosts {
@@ -143,6 +144,7 @@ pub(crate) fn parameters(run: &Run, text: &TextModel, holding: &Holding) -> Rank
     if holding.head {
         let beside_embedding = run.layout.pipeline == 1 || run.layout.schedule == Schedule::DualPipe;
         sum.add_times(RankParameters::of_head(run, text, beside_embedding), 1);
+        sum.add_times(RankParameters::of_prediction_module(run, text), text.multi_token_prediction);
     }
     sum
 }

@@ -9,7 +9,7 @@ use crate::Estimate;
 use crate::kernel::{Dispatch, HostCost, KernelError, KernelTables};
 use crate::layer::{Cost, Exchanges, PassCosts};
 use crate::memory::{self, BlockActivations, RankParameters};
-use crate::run::{Run, Schedule};
+use crate::run::{Recompute, Run, Schedule};
 use crate::schedule::{Exchange, Host, Part, Pipeline};
 
 /// A part of the model.
@@ -158,6 +158,13 @@ impl Held {
         if holding.head {
             // The final norm's input and result.
             activations.held += 2.0 * send_bytes;
+            // Modules of multi-token prediction: a block each, both normed streams, the head's input.
+            let whole = run.recompute == Recompute::Full;
+            if let Some(last) = text.decoder.last().filter(|_| text.multi_token_prediction > 0) {
+                let of = BlockActivations::of(run, text, last, whole);
+                let module = of.held + 5.0 * send_bytes + memory::logits(run, text);
+                activations.held += text.multi_token_prediction as f64 * module;
+            }
         }
         let parameters = parameters(run, text, &holding);
         Self { holding, costs, all, activations, parameters }
