@@ -188,11 +188,17 @@ impl<'a> Layers<'a> {
     }
 
     fn with_recomputation(&self, mut passes: Passes, whole: bool) -> Passes {
-        let again: fn(&Part) -> bool = match self.run.recompute {
-            Recompute::Full | Recompute::Layers(_) if whole => |_| true,
-            Recompute::AttentionCore => |part| part.term == Term::Attention,
-            Recompute::Cheap => |part| part.term == Term::Norm || part.name == "activation",
-            Recompute::None | Recompute::Full | Recompute::Layers(_) => |_| false,
+        let mut products = 0;
+        let mut again = |part: &Part| match self.run.recompute {
+            Recompute::Full | Recompute::Layers(_) => whole,
+            Recompute::AttentionCore => part.term == Term::Attention,
+            Recompute::Cheap => part.term == Term::Norm || part.name == "activation",
+            Recompute::EveryOtherProduct if part.term == Term::Gemm => {
+                products += 1;
+                products % 2 == 0
+            }
+            Recompute::EveryOtherProduct => part.term.is_compute() && part.term != Term::Attention,
+            Recompute::None => false,
         };
         passes.recompute = passes.forward.iter().filter(|part| again(part)).copied().collect();
         if whole {

@@ -31,6 +31,8 @@ impl BlockActivations {
             _ if whole => all - sizes.own * text.width as f64 * sizes.bytes,
             Recompute::AttentionCore => sum.core,
             Recompute::Cheap => sum.cheap,
+            // About half of what products make is kept.
+            Recompute::EveryOtherProduct => sum.cheap + sum.other / 2.0,
             Recompute::None | Recompute::Full | Recompute::Layers(_) => 0.0,
         };
         let held = all - again;

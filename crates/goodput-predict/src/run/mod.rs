@@ -172,6 +172,8 @@ pub enum Recompute {
     AttentionCore,
     /// Norms, activations and other cheap modules.
     Cheap,
+    /// All but attention and every other product (torchtitan's selective `op`).
+    EveryOtherProduct,
     /// Whole layers.
     Full,
     /// So many layers of each stage whole.

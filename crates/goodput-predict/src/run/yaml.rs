@@ -118,6 +118,7 @@ enum RecomputeFile {
     None,
     Selective,
     Cheap,
+    EveryOtherProduct,
     Full,
     Layers(u32),
 }
@@ -157,6 +158,7 @@ impl Run {
                 RecomputeFile::None => Recompute::None,
                 RecomputeFile::Selective => Recompute::AttentionCore,
                 RecomputeFile::Cheap => Recompute::Cheap,
+                RecomputeFile::EveryOtherProduct => Recompute::EveryOtherProduct,
                 RecomputeFile::Full => Recompute::Full,
                 RecomputeFile::Layers(layers) => Recompute::Layers(layers),
             },

@@ -137,11 +137,13 @@ impl Predictor {
         };
         // Each of DualPipe's two parts of a stage sees every other micro-batch.
         let passed = if run.layout.schedule == Schedule::DualPipe { 0.5 } else { 1.0 } * micro_batches as f64;
+        let mut recompute_flops = 0.0;
         let (mut busiest, share) = (Cost::default(), 1.0 / timeline.stages.len() as f64);
         for (stage, time) in stages.stages.iter().zip(&timeline.stages) {
             let mut busy = Cost::default();
             for part in stages.parts(stage) {
                 busy.add_times(&part.all, passed);
+                recompute_flops += part.costs.recompute.flops * passed * share;
                 prediction.recompute_ns += part.costs.recompute.ns * passed * share;
             }
             let mut terms = busy.terms;
@@ -163,7 +165,7 @@ impl Predictor {
         prediction.guide = GuideStep::new(run, &busiest.terms, data_ns, count);
         prediction.memory = self.memory(run, text, &stages, &replicas, &prediction.stages);
         straggler::add(&mut prediction, run.devices, self.straggler_deviation);
-        efficiency::fill(&mut prediction, run, &self.device)?;
+        efficiency::fill(&mut prediction, run, &self.device, recompute_flops)?;
         Ok(prediction)
     }
 

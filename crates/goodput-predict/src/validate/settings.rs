@@ -14,7 +14,7 @@ pub(super) fn recompute(row: &Fields) -> Result<Recompute, Refusal> {
         return Ok(Recompute::Layers(layers));
     }
     // torchtitan's selection "op" keeps attention and every other product; Megatron's modules but the attention core are
-    // cheap beside the layer: both are taken as the cheap modules.
+    // cheap beside the layer.
     match text.as_str() {
         "none" => Ok(Recompute::None),
         _ if starts("none ") => Ok(Recompute::None),
@@ -23,7 +23,8 @@ pub(super) fn recompute(row: &Fields) -> Result<Recompute, Refusal> {
         _ if starts("selective (core attention)") || text == "selective modules: core_attn" => {
             Ok(Recompute::AttentionCore)
         }
-        _ if starts("selective ac") || starts("selective modules: ") => Ok(Recompute::Cheap),
+        _ if starts("selective ac") => Ok(Recompute::EveryOtherProduct),
+        _ if starts("selective modules: ") => Ok(Recompute::Cheap),
         _ => {
             let expected = "none, full, full, N layers, selective (core attention), selective AC per op or \
                             selective modules: NAMES";
@@ -123,7 +124,7 @@ mod tests {
     #[case("full (activation checkpointing)", Recompute::Full)]
     #[case("full, 5 layers", Recompute::Layers(5))]
     #[case("selective (core attention) + sequence parallel", Recompute::AttentionCore)]
-    #[case("selective AC (op-level)", Recompute::Cheap)]
+    #[case("selective AC (op-level)", Recompute::EveryOtherProduct)]
     #[case("selective modules: layernorm+moe_act", Recompute::Cheap)]
     fn texts_of_recompute(#[case] text: &str, #[case] expected: Recompute) {
         assert_eq!(recompute(&row("recompute", text)).unwrap(), expected);
