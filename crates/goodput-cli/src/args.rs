@@ -30,6 +30,8 @@ pub enum Command {
     Trace(TraceArgs),
     /// Step time, MFU and memory of a parallel layout, term by term.
     Predict(PredictArgs),
+    /// Every feasible layout of a run, ranked.
+    Search(SearchArgs),
     /// Prediction errors against measured runs, by source, device and layout.
     Validate(ValidateArgs),
     /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.
@@ -295,6 +297,38 @@ pub struct PredictArgs {
     /// Exit with 1 when the job does not fit in memory.
     #[arg(long, help_heading = "Output")]
     pub strict: bool,
+}
+
+/// `goodput search`
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Example:\n\n  goodput search examples/run.yaml --devices 64 --constraint 'tp<=8' --top 5"
+)]
+pub struct SearchArgs {
+    /// The run: model, cluster, batch (examples/run.yaml). Its layout gives the switches, not the degrees.
+    #[arg(value_name = "RUN.yaml")]
+    pub run: PathBuf,
+    /// Devices to try, over the run's own.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub devices: Vec<u32>,
+    /// How many of the best to show.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Narrow a degree: tp, cp, pp, dp, ep, etp, vpp or micro with <=, >= or =.
+    #[arg(long, value_name = "tp<=8")]
+    pub constraint: Vec<String>,
+    /// Rank by device-time (the cheapest result) instead of step time.
+    #[arg(long)]
+    pub by_device_time: bool,
+    /// Also list all that no other layout beats in time, memory and devices at once.
+    #[arg(long)]
+    pub pareto: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub format: ShortFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
 }
 
 /// `goodput validate`

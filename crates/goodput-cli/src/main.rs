@@ -9,6 +9,7 @@ mod mfu;
 mod output;
 mod predict;
 mod progress;
+mod search;
 mod simulate;
 mod timeline;
 mod trace;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Search(args) => search::run(&args),
         Command::Flops(args) => flops::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),

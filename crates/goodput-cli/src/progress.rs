@@ -31,6 +31,15 @@ fn size(path: &Path) -> u64 {
     }
 }
 
+/// A bar over things that are counted, whose number is told later.
+pub fn count() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
 fn bar(bytes: u64) -> ProgressBar {
     let bar = ProgressBar::new(bytes);
     let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}");

@@ -102,3 +102,47 @@ fn a_file_that_is_no_table_of_runs_is_refused() {
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("runs.csv") && message.contains("docs/validation.md"), "{message}");
 }
+
+fn search(options: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_goodput")).args(["search", EXAMPLE]).args(options).output().unwrap()
+}
+
+#[test]
+fn layouts_are_ranked_keep_the_constraints_and_fit() {
+    let output = search(&[
+        "--constraint",
+        "tp=8",
+        "--constraint",
+        "micro=1",
+        "--top",
+        "3",
+        "--pareto",
+        "--format",
+        "json",
+    ]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema: Value = serde_json::from_str(include_str!("../../../schemas/search.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<_> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let best = report["best"].as_array().unwrap();
+    let steps: Vec<f64> = best.iter().map(|l| l["step_ns"].as_f64().unwrap()).collect();
+    assert!(!steps.is_empty() && steps.is_sorted(), "{steps:?}");
+    for layout in best {
+        let degree = |name: &str| layout[name].as_u64().unwrap();
+        assert_eq!((degree("tp"), degree("micro_batch")), (8, 1));
+        assert_eq!(degree("tp") * degree("cp") * degree("pp") * degree("dp"), degree("devices"));
+        assert!(layout["memory_bytes"].as_f64().unwrap() < 86e9);
+    }
+}
+
+#[test]
+fn a_constraint_that_says_nothing_and_a_space_without_a_layout_are_refused() {
+    let odd = search(&["--constraint", "width<=8"]);
+    assert_eq!(odd.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&odd.stderr).contains("width<=8"));
+    let none = search(&["--devices", "1"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("memory"));
+}

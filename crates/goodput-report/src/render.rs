@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
 use crate::view::{
-    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SelfCheckView, TimelineView,
-    TraceView, ValidationView,
+    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SearchView, SelfCheckView,
+    TimelineView, TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -126,6 +126,16 @@ impl ValidationView {
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
         table_or_json(self, format, || terminal::validation(self, style))
+    }
+}
+
+impl SearchView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        table_or_json(self, format, || terminal::search(self, style))
     }
 }
 

@@ -6,6 +6,7 @@ mod mfu;
 mod page;
 mod parts;
 mod predict;
+mod search;
 mod timeline;
 mod trace;
 mod validate;
@@ -13,8 +14,8 @@ mod validate;
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SelfCheckView, TimelineView,
-    TraceView, ValidationView,
+    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SearchView, SelfCheckView,
+    TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -40,6 +41,11 @@ pub fn prediction(view: &PredictionView, style: TerminalStyle) -> String {
 /// Prediction errors as a terminal page.
 pub fn validation(view: &ValidationView, style: TerminalStyle) -> String {
     validate::render(view, style)
+}
+
+/// Layouts as a terminal page.
+pub fn search(view: &SearchView, style: TerminalStyle) -> String {
+    search::render(view, style)
 }
 
 /// A converted MFU as a terminal page.

@@ -14,6 +14,7 @@ mod pools;
 mod predict;
 mod read;
 mod runtime;
+mod search;
 mod settings;
 mod timeline;
 mod trace;
@@ -48,6 +49,7 @@ pub use predict::{
 };
 pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
+pub use search::{LayoutView, SearchView};
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
 pub use trace::{

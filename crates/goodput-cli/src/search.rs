@@ -1,0 +1,29 @@
+//! `goodput search`
+
+use goodput_verbs::SearchRequest;
+
+use crate::args::SearchArgs;
+use crate::error::CliError;
+use crate::output::{self, Answer};
+use crate::progress;
+
+/// Searches layouts and prints the best.
+pub fn run(args: &SearchArgs) -> Result<Answer, CliError> {
+    let request = SearchRequest {
+        run: args.run.clone(),
+        devices: args.devices.clone(),
+        top: args.top,
+        constraints: args.constraint.clone(),
+        by_device_time: args.by_device_time,
+        pareto: args.pareto,
+    };
+    let bar = progress::count();
+    let view = goodput_verbs::search(&request, &|progress| {
+        bar.set_length(progress.candidates);
+        bar.set_position(progress.done);
+    });
+    bar.finish_and_clear();
+    let text = view?.render(args.format.into(), output::style_of(args.output.as_deref()));
+    output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    Ok(Answer::Complete)
+}
