@@ -282,7 +282,10 @@ fn predictions_keep_to_their_bounds(#[case] model: &str, #[case] devices: u32, #
             let bound = predicted.lower_bound(&mut worker, &candidate);
             assert!(family_bound.step_ns <= bound.step_ns, "{candidate:?}");
             if let Some(needs) = predicted.predict(&mut worker, &candidate) {
-                assert!(bound.step_ns <= needs.step_ns, "{bound:?} {needs:?} {candidate:?}");
+                assert!(
+                    bound.step_ns <= needs.step_ns && bound.bytes <= needs.bytes,
+                    "{bound:?} {needs:?} {candidate:?}"
+                );
                 count += 1;
                 shares += bound.step_ns / needs.step_ns;
             }

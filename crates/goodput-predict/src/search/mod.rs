@@ -6,6 +6,7 @@
 //! result is that of predicting everything.
 
 mod degrees;
+mod floor;
 mod found;
 mod predicted;
 mod shared;
@@ -66,7 +67,7 @@ pub trait Evaluate: Sync {
     /// What no candidate of the family goes below. The tighter, the fewer predictions; a bound that is too high loses answers.
     fn family_bound(&self, worker: &mut Self::Worker, family: &Family) -> Needs;
 
-    /// What the candidate does not go below: real, and much cheaper than the prediction.
+    /// What the candidate does not go below: real, and much cheaper than the prediction. An infinite time says that it cannot run.
     fn lower_bound(&self, worker: &mut Self::Worker, candidate: &Candidate) -> Needs;
 
     /// What the candidate takes; `None` when it cannot run: too little memory, no kernel, no schedule.
@@ -147,7 +148,11 @@ pub fn search<E: Evaluate>(
             for (at, candidate) in space.candidates(family).enumerate() {
                 all += 1;
                 let index = first + at as u64;
-                if skip || best.beats(evaluate.lower_bound(&mut worker, &candidate), family.devices, index) {
+                if skip {
+                    continue;
+                }
+                let bound = evaluate.lower_bound(&mut worker, &candidate);
+                if bound.step_ns.is_infinite() || best.beats(bound, family.devices, index) {
                     continue;
                 }
                 predicted += 1;

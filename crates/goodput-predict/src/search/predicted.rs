@@ -3,9 +3,10 @@
 use goodput_model::architecture::TextModel;
 use goodput_model::device::{Catalogue, Device};
 
-use super::{Candidate, Evaluate, Family, Needs, Shared};
+use super::{Candidate, Evaluate, Family, Needs, Shared, floor};
 use crate::kernel::KernelTables;
 use crate::layer::{Layers, PassCosts};
+use crate::memory;
 use crate::run::{ContextMethod, Recompute, Run, Schedule};
 use crate::step::{PredictError, Predictor, Units};
 
@@ -16,6 +17,8 @@ pub struct Predicted<'a> {
     text: &'a TextModel,
     device: Device,
     tables: KernelTables,
+    /// Bytes of a device; infinite where not known.
+    capacity: f64,
     blocks: Shared<Split, Option<Blocks>>,
 }
 
@@ -50,7 +53,15 @@ impl<'a> Predicted<'a> {
     pub fn new(run: &'a Run) -> Result<Self, PredictError> {
         let device = Catalogue::built_in().find(&run.cluster.device)?;
         let tables = KernelTables::new(device);
-        Ok(Self { run, text: run.text("run")?, device: device.clone(), tables, blocks: Shared::default() })
+        let capacity = memory::capacity(device).unwrap_or(f64::INFINITY);
+        Ok(Self {
+            run,
+            text: run.text("run")?,
+            device: device.clone(),
+            tables,
+            capacity,
+            blocks: Shared::default(),
+        })
     }
 
     fn blocks(&self, run: &Run) -> Option<Blocks> {
@@ -115,7 +126,7 @@ impl<'a> Predicted<'a> {
         let last = count * ((of_a_part * parts - last_lacks) * blocks.block_ns + blocks.head_ns);
         let others = ((stages - 1.0) * of_a_part - first_lacks).max(0.0) * blocks.block_ns;
         let step_ns = if fills { mean.max(last + others) } else { mean };
-        // Less than the sum's rounding.
+        // Less by more than rounding can be.
         Needs { step_ns: step_ns * (1.0 - 1e-9), bytes: 0.0 }
     }
 }
@@ -155,7 +166,11 @@ impl Evaluate for Predicted<'_> {
 
     fn lower_bound(&self, Worker { run, .. }: &mut Worker, candidate: &Candidate) -> Needs {
         candidate.apply(run);
-        self.bound(run)
+        let bytes = run.micro_batches().map_or(0.0, |count| floor::bytes(run, self.text, count));
+        if bytes > self.capacity {
+            return Needs { step_ns: f64::INFINITY, bytes };
+        }
+        Needs { bytes, ..self.bound(run) }
     }
 
     fn predict(&self, Worker { predictor, run }: &mut Worker, candidate: &Candidate) -> Option<Needs> {
