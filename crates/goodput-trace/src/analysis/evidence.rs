@@ -3,7 +3,7 @@
 use super::{Analysis, RankAnalysis};
 use crate::class::{Coarse, embedding_exchanges};
 use crate::diagnosis::{ContentionTime, Culprit, Evidence, RooflineTime};
-use crate::partition::{Charge, Slice};
+use crate::partition::{Charge, HostCause, Slice};
 use crate::peers::blame;
 use crate::phase::{Phase, phases};
 use crate::roofline::Regime;
@@ -30,9 +30,10 @@ impl Analysis {
             }
             embedding_exchanges_ns += rank.exposed_embedding_exchanges_ns();
             for partition in rank.judged() {
-                gaps.extend(
-                    partition.slices.iter().filter(|s| s.charge.is_idle()).map(|s| s.end_ns - s.start_ns),
-                );
+                let late = partition.slices.iter().filter(|s| {
+                    matches!(s.charge, Charge::HostLate(HostCause::Dispatch | HostCause::Optimizer))
+                });
+                gaps.extend(late.map(|s| s.end_ns - s.start_ns));
             }
             // Host windows follow each other.
             let windows: Vec<_> = rank.judged_host_windows().collect();

@@ -29,7 +29,7 @@ pub struct Evidence {
     pub kernels: u64,
     /// Median duration of a kernel that computes.
     pub median_kernel_ns: i64,
-    /// Idle intervals of the device.
+    /// Intervals in which the host dispatched too late.
     pub gaps: u64,
     /// Their median length.
     pub median_gap_ns: i64,
@@ -156,7 +156,7 @@ fn find(symptom: Symptom, e: &Evidence) -> Option<Finding> {
         Symptom::DispatchGaps => (
             host(HostCause::Dispatch) + host(HostCause::Optimizer),
             vec![format!(
-                "{} idle intervals, median {}, between kernels of median {}",
+                "{} intervals, median {}, among kernels of median {}",
                 e.gaps,
                 microseconds(e.median_gap_ns),
                 microseconds(e.median_kernel_ns)

@@ -39,7 +39,7 @@ macro_rules! symptoms {
 
 symptoms! {
     /// The device has nothing queued between kernels.
-    DispatchGaps => "dispatch_gaps", "small gaps between many short kernels", "the host dispatches kernels slower than the device runs them",
+    DispatchGaps => "dispatch_gaps", "gaps between kernels while the host dispatches", "the host dispatches kernels slower than the device runs them",
         HostDispatch, Dispatch, "graph replay, fusion or compilation", "compilation time (a runtime cost); one variant per input shape";
     /// The host waits for the device inside the step.
     HostSynchronisation => "host_synchronisation", "the host waits for the device inside the step", "a read-back (.item(), a synchronous copy) or an explicit synchronisation drains the queue",

@@ -420,6 +420,7 @@ impl From<&FileReading> for TraceFileView {
             device_events: file.device_events,
             lost_device_events: file.lost_device_events,
             device_coverage: file.device_coverage(),
+            kernel_coverage: file.kernel_coverage(),
             truncated: file.truncated,
             degraded: file.is_degraded(),
             findings: file.findings.iter().map(TraceFindingView::from).collect(),

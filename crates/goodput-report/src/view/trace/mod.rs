@@ -457,6 +457,8 @@ pub struct TraceFileView {
     pub lost_device_events: u64,
     /// Used device events of all device events.
     pub device_coverage: Option<f64>,
+    /// Used kernels of all kernels, where the format tells kernels from copies when one is lost.
+    pub kernel_coverage: Option<f64>,
     /// Cut short.
     pub truncated: bool,
     /// Whether something that the answer needs was lost.
