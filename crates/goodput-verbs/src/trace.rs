@@ -109,7 +109,7 @@ pub fn trace(
         .model
         .as_ref()
         .map(|model| trace_model::measure(model, request.device.as_deref(), &catalogue, &analysis));
-    let beside = TraceBeside {
+    let mut beside = TraceBeside {
         untraced: job.as_ref().and_then(|(_, account)| untraced::compare(&analysis, account)),
         model: model.transpose()?,
         audit: mesh.as_ref().map(|plan| trace_plan::audit(plan, &analysis)).transpose()?,
@@ -118,6 +118,7 @@ pub fn trace(
     };
     write_beside(request, &analysis)?;
     let falls_short = set.files.iter().any(FileReading::is_degraded) || !beside.warnings.is_empty();
+    beside.warnings.extend(passed_over(&set.passed_over));
     let view = TraceView::new(&analysis, &set.files, beside, request.top, &request.report.settings()?);
     Ok(Answer { view, falls_short })
 }
@@ -232,14 +233,18 @@ fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
             file.path.display()
         ));
     }
-    if let Some(first) = set.passed_over.first() {
-        warnings.push(format!(
-            "{} files found in a directory are no traces, {} first",
-            set.passed_over.len(),
-            first.display()
-        ));
-    }
     warnings
+}
+
+/// Files of a folder that are no traces: other things lie beside traces, so that they are named and fall short of nothing.
+fn passed_over(files: &[PathBuf]) -> Option<String> {
+    let first = files.first()?;
+    let (count, are) = if files.len() == 1 {
+        ("1 file".to_owned(), "is")
+    } else {
+        (format!("{} files", files.len()), "are")
+    };
+    Some(format!("{count} of a folder {are} no trace, {} first", first.display()))
 }
 
 impl From<ReadError> for VerbError {
