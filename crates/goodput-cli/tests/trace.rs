@@ -304,3 +304,28 @@ fn a_folder_that_links_to_itself_is_read_once() {
     let output = traces.run(&[]);
     assert_eq!((output.status.code(), output.stdout), (Some(0), plain), "{}", output.stderr);
 }
+
+#[test]
+fn a_stamp_far_off_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rank0.json");
+    let kernel = |ts: &str| {
+        format!(
+            r#"{{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":{ts},"dur":10,"args":{{"stream":7,"correlation":1}}}}"#
+        )
+    };
+    let trace =
+        |far: &str| format!(r#"{{"traceEvents":[{},{},{}]}}"#, kernel("100"), kernel("200"), kernel(far));
+    let run = |far: &str| {
+        std::fs::write(&path, trace(far)).unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_goodput"))
+            .arg("trace")
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(run("4000000000000").contains("spans more than a day"));
+    assert!(!run("4000").contains("spans more than a day"));
+}

@@ -199,6 +199,9 @@ fn stated_rank(text: &str) -> Result<(PathBuf, u32), VerbError> {
     )
 }
 
+/// A trace that spans more holds a wrong stamp, as far as anybody has recorded one.
+const LONGEST_TRACE_NS: i64 = 86_400_000_000_000;
+
 /// What a person should know before trusting a figure.
 fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -210,6 +213,11 @@ fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
             ));
         } else if rank.steps.evidence.is_fallback() {
             warnings.push(format!("{name}: no profiler steps; boundaries: {}", rank.steps.evidence.label()));
+        }
+        if rank.whole.as_ref().is_some_and(|whole| whole.window_ns() > LONGEST_TRACE_NS) {
+            warnings.push(format!(
+                "{name}: device work spans more than a day: a stamp is wrong, or this is no trace of a few steps"
+            ));
         }
         let devices = rank.devices();
         if devices > 1 {
