@@ -317,7 +317,7 @@ fn a_stamp_far_off_is_said() {
     let trace =
         |far: &str| format!(r#"{{"traceEvents":[{},{},{}]}}"#, kernel("100"), kernel("200"), kernel(far));
     let run = |far: &str| {
-        std::fs::write(&path, trace(far)).unwrap();
+        fs::write(&path, trace(far)).unwrap();
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_goodput"))
             .arg("trace")
             .arg(&path)
