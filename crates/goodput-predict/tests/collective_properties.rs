@@ -276,18 +276,3 @@ fn the_tuner_alone_stands_in_where_nothing_was_measured() {
         }
     }
 }
-
-#[test]
-#[ignore = "a measurement of time: run it alone with --release"]
-fn a_lookup_takes_well_under_a_microsecond() {
-    for (name, size) in [("DGX H100", 8), ("DGX H100", 96), ("TPU v5p 4x4x4", 64)] {
-        let cluster = Clusters::built_in().find(name).unwrap();
-        let prepared =
-            Collectives::new(cluster).prepare(Operation::AllReduce, GroupShape::strided(cluster, size, 1), 2);
-        let began = std::time::Instant::now();
-        let total: f64 = (1..=1_000_000).map(|step| prepared.time(f64::from(step) * 997.0).estimate.ns).sum();
-        let ns = began.elapsed().as_nanos() as f64 / 1e6;
-        println!("{name}, {size} devices: {ns:.0} ns a lookup ({total:.0})");
-        assert!(ns < 500.0);
-    }
-}

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use goodput_core::records::Symbol;
 
 use crate::class::{Class, Coarse};
+use crate::nearest_rank::median;
 use crate::trace::{DeviceWork, RankTrace};
 
 /// Undisturbed runs that a comparison needs.
@@ -130,11 +131,6 @@ impl Contention {
 struct Runs {
     undisturbed: Vec<i64>,
     overlapped: Vec<i64>,
-}
-
-fn median(runs: &mut [i64]) -> Option<i64> {
-    runs.sort_unstable();
-    runs.get(runs.len().checked_sub(1)? / 2).copied()
 }
 
 /// Kernels contend with communication of their own device only.

@@ -10,6 +10,7 @@ pub mod contention;
 pub mod diagnosis;
 pub mod flops;
 mod json;
+pub mod nearest_rank;
 pub mod nsight;
 pub mod partition;
 pub mod peers;

@@ -6,6 +6,7 @@ use goodput_core::records::Symbol;
 use rustc_hash::FxHashMap;
 
 use crate::class::{Class, Coarse};
+use crate::nearest_rank;
 use crate::partition::Partition;
 use crate::trace::{CollectiveKind, DeviceWork, RankTrace};
 
@@ -144,11 +145,7 @@ impl<K: Ord + Hash> Groups<K> {
 fn row<K>(key: K, mut durations_ns: Vec<i64>, charged_ns: i64) -> Row<K> {
     let count = durations_ns.len();
     let total_ns = durations_ns.iter().sum();
-    // Nearest rank: the smallest value that at least p percent do not exceed.
-    let mut percentile = |percent: usize| {
-        let rank = (count * percent).div_ceil(100).max(1) - 1;
-        *durations_ns.select_nth_unstable(rank).1
-    };
+    let mut percentile = |percent| nearest_rank::percentile(&mut durations_ns, percent).unwrap_or(0);
     let (median_ns, p99_ns, max_ns) = (percentile(50), percentile(99), percentile(100));
     Row { key, count, total_ns, charged_ns, median_ns, p99_ns, max_ns }
 }

@@ -5,6 +5,7 @@ use goodput_core::Timestamp;
 use goodput_core::runtime::{RuntimeAccount, Segment, Use};
 
 use crate::analysis::Analysis;
+use crate::nearest_rank::median;
 use crate::trace::Epoch;
 
 /// How traced steps compare with untraced ones.
@@ -39,13 +40,12 @@ pub fn compare(analysis: &Analysis, account: &RuntimeAccount) -> Option<Untraced
             starts.extend((rank.trace.epoch == Epoch::Unix).then_some(Timestamp::from_nanos(step.turn.0)));
         }
     }
-    let middle = lengths_ns.len() / 2;
     let same_clock =
         starts.len() == lengths_ns.len() && starts.iter().any(|&at| segment(account, at).is_some());
     let outside =
         || starts.iter().filter(|&&at| segment(account, at).is_none_or(|s| s.used_for != Use::Productive));
     Some(Untraced {
-        traced_step_ns: *(!lengths_ns.is_empty()).then(|| lengths_ns.select_nth_unstable(middle).1)?,
+        traced_step_ns: median(&mut lengths_ns)?,
         untraced_step_ns,
         same_clock,
         outside_productive: same_clock.then(|| outside().count() as u64),

@@ -19,6 +19,7 @@ mod mfu;
 mod model;
 mod predict;
 mod request;
+mod run_file;
 mod search;
 mod time_argument;
 mod timeline;

@@ -1,13 +1,13 @@
 //! Every feasible layout of a run, ranked.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use goodput_predict::run::Run;
 use goodput_predict::search::{Goal, Predicted, Progress, Rank, Space, search as find};
 use goodput_predict::step::Predictor;
 use goodput_report::{SearchView, ViewSettings};
 
-use crate::error::{Place, VerbError};
+use crate::error::VerbError;
+use crate::run_file::{read_run, refused};
 
 /// `goodput search`: a run whose layout is to be found.
 #[derive(Debug, Clone, Default)]
@@ -34,16 +34,8 @@ pub fn search(
     request: &SearchRequest,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<SearchView, VerbError> {
-    let path = &request.run;
-    let text = std::fs::read_to_string(path).map_err(|e| VerbError::io(path, &e))?;
-    let label = path.display().to_string();
-    let refused = |message: String| {
-        VerbError::new(message)
-            .help("examples/run.yaml has every field")
-            .at(Place { path: Some(label.clone()), ..Place::default() })
-    };
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    let run = Run::from_yaml(&label, &text, folder).map_err(|e| refused(e.to_string()))?;
+    let run = read_run(&request.run)?;
+    let refused = |why| refused(&request.run, why);
     let mut space = Space::of(&run);
     if request.devices.contains(&0) {
         return Err(VerbError::new("--devices: expected a number above 0"));
@@ -54,19 +46,20 @@ pub fn search(
     for constraint in &request.constraints {
         space.constrain(constraint).map_err(|e| VerbError::new(format!("--{e}")))?;
     }
-    let evaluate = Predicted::new(&run).map_err(|e| refused(format!("{label}: {e}")))?;
+    let evaluate = Predicted::new(&run).map_err(refused)?;
     let rank = if request.by_device_time { Rank::DeviceTime } else { Rank::Time };
     let goal = Goal { top: request.top.max(1), rank, pareto: request.pareto };
     let answer = find(&space, &run, &evaluate, goal, progress);
     if answer.best.is_empty() {
         return Err(VerbError::new(format!(
-            "{label}: none of {} layouts can run: degrees do not divide, or nothing fits in memory",
+            "{}: none of {} layouts can run: degrees do not divide, or nothing fits in memory",
+            request.run.display(),
             answer.progress.candidates
         ))
         .help("try more devices, fewer constraints, or a smaller micro-batch"));
     }
     // MFU of the few that are shown.
-    let mut predictor = Predictor::new(&run.cluster).map_err(|e| refused(format!("{label}: {e}")))?;
+    let mut predictor = Predictor::new(&run.cluster).map_err(refused)?;
     let mut mfu = |candidate: &goodput_predict::search::Candidate| {
         let mut run = run.clone();
         candidate.apply(&mut run);

@@ -7,6 +7,7 @@ use goodput_core::records::{FleetRecords, SourceRef, Timeline};
 use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeError, RuntimeOptions};
 use goodput_core::scheduling;
 use goodput_core::{Interval, Ledger, Levels, Timestamp, Warning, program};
+use goodput_model::device::Catalogue;
 use goodput_records::scheduler::slurm::SlurmOptions;
 use goodput_records::timeline::{TimelineOptions, combine};
 use goodput_report::TimelineView;
@@ -86,7 +87,7 @@ fn divided_by_terms(
     warnings: &mut Vec<Warning>,
 ) -> Result<ProgramAccount, VerbError> {
     let request = TraceRequest { paths: traces.to_vec(), ..TraceRequest::default() };
-    let (analysis, set) = trace::analysed(&request, None)?;
+    let (analysis, set) = trace::analysed(&request, Catalogue::built_in(), None)?;
     let source = inputs.traces(&set.files);
     let warning = |message| Warning { code: "trace_terms", message, source: Some(source) };
     match analysis.step_terms().and_then(|terms| terms.divide(program.clone(), source)) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use goodput_model::device::Catalogue;
 use goodput_report::{TraceBeside, TraceView};
 use goodput_trace::analysis::{Analysis, AnalysisOptions, analyse};
 use goodput_trace::peers::{ClockCorrection, PeerOptions};
@@ -91,7 +92,8 @@ pub fn trace(
     progress: Progress<'_>,
 ) -> Result<Answer<TraceView>, VerbError> {
     let mesh = request.mesh.as_deref().map(trace_plan::mesh).transpose()?;
-    let (analysis, set) = analysed(request, progress)?;
+    let catalogue = device::catalogue(request.device_file.as_deref())?;
+    let (analysis, set) = analysed(request, &catalogue, progress)?;
     refuse_overwriting(request, &set)?;
     let job = if request.timeline.is_empty() {
         None
@@ -104,7 +106,6 @@ pub fn trace(
         analysis: Some((&analysis, &set.files)),
         timeline: job.as_ref().map(|(timeline, account)| (timeline, account)),
     };
-    let catalogue = device::catalogue(request.device_file.as_deref())?;
     let model = request
         .model
         .as_ref()
@@ -170,6 +171,7 @@ pub(crate) struct ReadFiles {
 
 pub(crate) fn analysed(
     request: &TraceRequest,
+    catalogue: &Catalogue,
     progress: Progress<'_>,
 ) -> Result<(Analysis, ReadFiles), VerbError> {
     let stated_ranks = request.ranks.iter().map(|text| stated_rank(text)).collect::<Result<Vec<_>, _>>()?;
@@ -177,13 +179,12 @@ pub(crate) fn analysed(
     let TraceSet { ranks, files, passed_over } = read_traces(&request.paths, &options)?;
     let clock_correction =
         if request.raw_clocks { ClockCorrection::None } else { ClockCorrection::default() };
-    let catalogue = device::catalogue(request.device_file.as_deref())?;
     if let Some(name) = &request.device {
         catalogue.find(name).map_err(|e| VerbError::new(format!("--device: {e}")))?;
     }
     let options = AnalysisOptions {
         peers: PeerOptions { clock_correction },
-        catalogue: &catalogue,
+        catalogue,
         device: request.device.as_deref(),
     };
     Ok((analyse(ranks, options), ReadFiles { files, passed_over }))

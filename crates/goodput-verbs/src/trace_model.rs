@@ -5,6 +5,7 @@ use goodput_core::{CapacityTime, OutOfRange};
 use goodput_model::device::Dtype;
 use goodput_report::TraceModelView;
 use goodput_trace::analysis::Analysis;
+use goodput_trace::nearest_rank::median;
 use serde::Deserialize;
 
 use crate::error::VerbError;
@@ -101,8 +102,7 @@ pub(crate) fn measure(
 fn median_step_ns(analysis: &Analysis) -> Option<i64> {
     let mut lengths: Vec<i64> =
         analysis.ranks.iter().flat_map(|rank| rank.judged()).map(|window| window.window_ns()).collect();
-    let middle = lengths.len() / 2;
-    (!lengths.is_empty()).then(|| *lengths.select_nth_unstable(middle).1)
+    median(&mut lengths)
 }
 
 /// FLOPs that the recorded shapes give a device in one step, and the share of the compute time that they cover. `None`

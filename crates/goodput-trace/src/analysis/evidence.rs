@@ -3,6 +3,7 @@
 use super::{Analysis, RankAnalysis};
 use crate::class::{Coarse, embedding_exchanges};
 use crate::diagnosis::{ContentionTime, Culprit, Evidence, RooflineTime};
+use crate::nearest_rank::median;
 use crate::partition::{Charge, HostCause, Slice};
 use crate::peers::blame;
 use crate::phase::{Phase, phases};
@@ -171,9 +172,4 @@ impl RankAnalysis {
     fn judged_host_windows(&self) -> impl Iterator<Item = (i64, i64)> {
         self.windows.iter().zip(&self.steps.steps).filter(|(w, _)| w.judged).filter_map(|(_, step)| step.host)
     }
-}
-
-fn median<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
-    let middle = values.len() / 2;
-    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }

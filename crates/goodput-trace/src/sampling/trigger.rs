@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::audit::Mesh;
+use crate::nearest_rank::median;
 
 /// When a step is slow: above the median of the job's own steps by a multiple of their median absolute deviation.
 ///
@@ -34,10 +35,10 @@ impl Threshold {
         if durations_ns.len() < Self::LEAST_STEPS {
             return None;
         }
-        let median_ns = median(durations_ns)?;
-        let deviations: Vec<i64> =
+        let median_ns = median(&mut durations_ns.to_vec())?;
+        let mut deviations: Vec<i64> =
             durations_ns.iter().map(|ns| ns.saturating_sub(median_ns).saturating_abs()).collect();
-        let deviation_ns = median(&deviations)?;
+        let deviation_ns = median(&mut deviations)?;
         let excess_ns = deviation_ns.saturating_mul(i64::from(multiple)).max(median_ns / Self::LEAST_EXCESS);
         Some(Self { median_ns, deviation_ns, slow_above_ns: median_ns.saturating_add(excess_ns) })
     }
@@ -119,7 +120,7 @@ pub fn dump(mesh: &Mesh, step: i64, timers: &[RankTimer]) -> Option<Dump> {
         stages.entry(stage(timer.rank)).or_default().push(timer.own_ns);
     }
     let medians: BTreeMap<u32, i64> =
-        stages.into_iter().filter_map(|(stage, own)| Some((stage, median(&own)?))).collect();
+        stages.into_iter().filter_map(|(stage, mut own)| Some((stage, median(&mut own)?))).collect();
     let excess = |timer: &&RankTimer| {
         medians.get(&stage(timer.rank)).map_or(0, |median_ns| timer.own_ns.saturating_sub(*median_ns))
     };
@@ -138,11 +139,4 @@ pub fn dump(mesh: &Mesh, step: i64, timers: &[RankTimer]) -> Option<Dump> {
     })?;
     let excess_ns = lagging.own_ns.saturating_sub(healthy.own_ns);
     Some(Dump { step, lagging: lagging.rank, healthy: healthy.rank, excess_ns })
-}
-
-/// The lower one of two in the middle.
-fn median(values: &[i64]) -> Option<i64> {
-    let mut values = values.to_vec();
-    let middle = values.len().checked_sub(1)? / 2;
-    Some(*values.select_nth_unstable(middle).1)
 }

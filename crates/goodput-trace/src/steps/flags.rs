@@ -1,5 +1,6 @@
 //! What is the matter with a step: cut, incomplete, warming up.
 
+use crate::nearest_rank::median;
 use rustc_hash::FxHashMap;
 
 use super::{Step, Steps};
@@ -30,7 +31,7 @@ pub(super) fn set(steps: &mut Steps) {
 
 fn set_incomplete(steps: &mut [Step]) {
     let mut counts: Vec<usize> = steps.iter().map(|step| step.kernels).collect();
-    let median_count = median(&mut counts).copied().unwrap_or(0);
+    let median_count = median(&mut counts).unwrap_or(0);
     let mut times: FxHashMap<usize, usize> = FxHashMap::default();
     for &count in &counts {
         *times.entry(count).or_default() += 1;
@@ -39,7 +40,7 @@ fn set_incomplete(steps: &mut [Step]) {
     let usual = times.iter().max_by_key(|&(&count, &times)| (times, std::cmp::Reverse(count)));
     let usual = usual.filter(|&(_, &times)| times > 1).map_or(0, |(&count, _)| count);
     let mut work: Vec<usize> = steps.iter().map(|step| step.work).collect();
-    let usual_work = median(&mut work).copied().unwrap_or(0);
+    let usual_work = median(&mut work).unwrap_or(0);
     let most = counts.iter().copied().max().unwrap_or(0);
     for step in steps {
         let is_alone = times[&step.kernels] == 1;
@@ -54,15 +55,9 @@ fn set_warm_up(steps: &mut [Step]) {
     if lengths.len() < 3 {
         return;
     }
-    let Some(&mut steady_ns) = median(&mut lengths) else { return };
+    let Some(steady_ns) = median(&mut lengths) else { return };
     let limit_ns = steady_ns as f64 * Step::WARM_UP_ABOVE;
     for step in steps.iter_mut().take_while(|step| step.length_ns() as f64 > limit_ns) {
         step.warm_up = true;
     }
-}
-
-/// The median, of an even number the lower one.
-fn median<T: Ord>(values: &mut [T]) -> Option<&mut T> {
-    let middle = values.len().checked_sub(1)? / 2;
-    Some(values.select_nth_unstable(middle).1)
 }
