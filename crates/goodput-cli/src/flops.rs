@@ -18,8 +18,8 @@ pub fn run(args: &FlopsArgs) -> Result<Answer, CliError> {
     }
     if args.self_check {
         let view = goodput_verbs::self_check(args.model.as_deref())?;
-        let text = view.render(args.format.into(), output::style_of(args.output.as_deref()));
-        output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+        let text = view.render(args.output.format.into(), output::short_style(&args.output));
+        output::write_short(&args.output, text)?;
         return Ok(if view.holds { Answer::Complete } else { Answer::FallsShort });
     }
     let request = FlopsRequest {
@@ -41,15 +41,15 @@ pub fn run(args: &FlopsArgs) -> Result<Answer, CliError> {
         },
     };
     let view = goodput_verbs::flops(&request)?;
-    let text = view.render(args.format.into(), output::style_of(args.output.as_deref()));
-    output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    let text = view.render(args.output.format.into(), output::short_style(&args.output));
+    output::write_short(&args.output, text)?;
     Ok(Answer::Complete)
 }
 
 fn list(args: &FlopsArgs) -> Result<Answer, CliError> {
     let known = known_architectures().map_err(VerbError::from)?;
     let names: String = known.iter().map(|architecture| format!("{}\n", architecture.name)).collect();
-    output::write_to(args.output.as_deref(), &names)?;
+    output::write_to(args.output.output.as_deref(), &names)?;
     Ok(Answer::Complete)
 }
 

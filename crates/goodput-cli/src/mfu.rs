@@ -30,8 +30,8 @@ fn convert(args: &MfuConvertArgs) -> Result<Answer, CliError> {
         scope_from: Some(args.scope_from.clone()),
         scope_to: Some(args.scope_to.clone()),
     })?;
-    let text = view.render(args.format.into(), output::style_of(args.output.as_deref()));
-    output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    let text = view.render(args.output.format.into(), output::short_style(&args.output));
+    output::write_short(&args.output, text)?;
     Ok(Answer::Complete)
 }
 
@@ -57,7 +57,7 @@ fn audit(args: &MfuAuditArgs) -> Result<Answer, CliError> {
         dtype: args.dtype.clone(),
     };
     let answer = audit_mfu(&request, &mut progress::inputs())?;
-    let text = answer.view.render(args.format.into(), output::style_of(args.output.as_deref()));
-    output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    let text = answer.view.render(args.output.format.into(), output::short_style(&args.output));
+    output::write_short(&args.output, text)?;
     Ok(if answer.falls_short { Answer::FallsShort } else { Answer::Complete })
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
+use goodput_report::RenderError;
 use goodput_report::terminal::TerminalStyle;
 use goodput_verbs::ReportRequest;
 
-use crate::args::{Goodput, OutputArgs};
+use crate::args::{Goodput, OutputArgs, ShortOutputArgs};
 use crate::error::CliError;
 
 /// How a question was answered.
@@ -61,6 +62,16 @@ pub fn write_to(output: Option<&Path>, text: &str) -> Result<(), CliError> {
         Some(path) => std::fs::write(path, text).map_err(|e| CliError::io(path, &e)),
         None => print(text),
     }
+}
+
+/// Width and colour of a short report.
+pub fn short_style(args: &ShortOutputArgs) -> TerminalStyle {
+    style_of(args.output.as_deref())
+}
+
+/// Writes a short report to `-o` or to standard output.
+pub fn write_short(args: &ShortOutputArgs, text: Result<String, RenderError>) -> Result<(), CliError> {
+    write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)
 }
 
 /// Writes to standard output.

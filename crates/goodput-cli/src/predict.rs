@@ -14,8 +14,8 @@ pub fn run(args: &PredictArgs) -> Result<Answer, CliError> {
         report: ReportRequest::default(),
     };
     let view = goodput_verbs::predict(&request)?;
-    let text = view.render(args.format.into(), output::style_of(args.output.as_deref()));
-    output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    let text = view.render(args.output.format.into(), output::short_style(&args.output));
+    output::write_short(&args.output, text)?;
     let falls_short = args.strict && view.memory.fits == Some(false);
     Ok(if falls_short { Answer::FallsShort } else { Answer::Complete })
 }

@@ -23,7 +23,7 @@ pub fn run(args: &SearchArgs) -> Result<Answer, CliError> {
         bar.set_position(progress.done);
     });
     bar.finish_and_clear();
-    let text = view?.render(args.format.into(), output::style_of(args.output.as_deref()));
-    output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    let text = view?.render(args.output.format.into(), output::short_style(&args.output));
+    output::write_short(&args.output, text)?;
     Ok(Answer::Complete)
 }

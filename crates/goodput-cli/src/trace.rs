@@ -36,13 +36,13 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
         annotate: args.annotate.clone(),
         parquet: args.parquet.clone(),
         output: args.output.output.clone(),
-        report: output::report(&args.output),
+        ..TraceRequest::default()
     };
     let bar = progress::bytes(&args.paths);
     let answer = goodput_verbs::trace(&request, &mut progress::inputs(), Some(&|bytes| bar.inc(bytes)));
     bar.finish_and_clear();
     let answer = answer?;
-    let text = answer.view.render(args.output.format.into(), output::style(&args.output));
-    output::write(&args.output, &text.map_err(|e| CliError::new(e.to_string()))?)?;
-    Ok(output::answer(&args.output, answer.falls_short))
+    let text = answer.view.render(args.output.format.into(), output::style_of(args.output.output.as_deref()));
+    output::write_to(args.output.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    Ok(if args.output.strict && answer.falls_short { Answer::FallsShort } else { Answer::Complete })
 }

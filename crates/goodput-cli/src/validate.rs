@@ -9,7 +9,7 @@ use crate::output::{self, Answer};
 /// Compares predictions with measured runs and prints the errors.
 pub fn run(args: &ValidateArgs) -> Result<Answer, CliError> {
     let answer = goodput_verbs::validate(&ValidateRequest { runs: args.runs.clone() })?;
-    let text = answer.view.render(args.format.into(), output::style_of(args.output.as_deref()));
-    output::write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    let text = answer.view.render(args.output.format.into(), output::short_style(&args.output));
+    output::write_short(&args.output, text)?;
     Ok(if args.strict && answer.falls_short { Answer::FallsShort } else { Answer::Complete })
 }

@@ -105,7 +105,7 @@ fn the_page_needs_nothing_else() {
 fn a_trace_is_no_series_of_metrics() {
     let output = Traces::of("straggler").run(&["--format", "openmetrics"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(output.stderr.contains("a table, JSON or HTML"), "{}", output.stderr);
+    assert!(output.stderr.contains("table, json, html"), "{}", output.stderr);
 }
 
 #[test]

@@ -1,9 +1,15 @@
 //! The command line.
 
+mod predict;
+mod trace;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_verbs::{WindowRequest, Work};
+
+pub use predict::{PredictArgs, SearchArgs, ValidateArgs};
+pub use trace::TraceArgs;
 
 /// Shows where a machine-learning fleet's accelerator-hours go: scheduling x runtime x program goodput, with every lost
 /// device-second charged once.
@@ -277,156 +283,6 @@ pub struct TimelineArgs {
     pub output: OutputArgs,
 }
 
-/// `goodput predict`
-#[derive(Debug, Args)]
-#[command(after_long_help = "Example:\n\n  goodput predict examples/run.yaml\n\n\
-What the times rest on: docs/kernels.md, docs/collectives.md. How far they are from measured runs: docs/validation.md.")]
-pub struct PredictArgs {
-    /// The run: model, cluster, layout, batch (examples/run.yaml).
-    #[arg(value_name = "RUN.yaml")]
-    pub run: PathBuf,
-    /// Relative standard deviation of the devices' speeds (0.01): the step waits for the slowest.
-    #[arg(long, value_name = "SHARE")]
-    pub stragglers: Option<f64>,
-    /// How to print.
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: ShortFormat,
-    /// Write to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 when the job does not fit in memory.
-    #[arg(long, help_heading = "Output")]
-    pub strict: bool,
-}
-
-/// `goodput search`
-#[derive(Debug, Args)]
-#[command(
-    after_long_help = "Example:\n\n  goodput search examples/run.yaml --devices 64 --constraint 'tp<=8' --top 5"
-)]
-pub struct SearchArgs {
-    /// The run: model, cluster, batch (examples/run.yaml). Its layout gives the switches, not the degrees.
-    #[arg(value_name = "RUN.yaml")]
-    pub run: PathBuf,
-    /// Devices to try, over the run's own.
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    pub devices: Vec<u32>,
-    /// How many of the best to show.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top: usize,
-    /// Narrow a degree: tp, cp, pp, dp, ep, etp, vpp or micro with <=, >= or =.
-    #[arg(long, value_name = "tp<=8")]
-    pub constraint: Vec<String>,
-    /// Rank by device-time (the cheapest result) instead of step time.
-    #[arg(long)]
-    pub by_device_time: bool,
-    /// Also list all that no other layout beats in time, memory and devices at once.
-    #[arg(long)]
-    pub pareto: bool,
-    /// How to print.
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: ShortFormat,
-    /// Write to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-}
-
-/// `goodput validate`
-#[derive(Debug, Args)]
-pub struct ValidateArgs {
-    /// Measured runs, one a row (docs/validation.md).
-    #[arg(value_name = "RUNS.csv")]
-    pub runs: PathBuf,
-    /// How to print.
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: ShortFormat,
-    /// Write to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-    /// Exit with 1 when a row was refused or could not be predicted.
-    #[arg(long, help_heading = "Output")]
-    pub strict: bool,
-}
-
-/// `goodput trace`
-#[derive(Debug, Args)]
-#[command(after_long_help = "Examples:\n\n  \
-    goodput trace traces/                         every rank of a job, one file each\n  \
-    goodput trace rank0.json.gz rank1.json.gz --format json\n  \
-    goodput trace capture.sqlite                  nsys export --type sqlite capture.nsys-rep\n\n\
-Formats: Kineto and Chrome traces (JSON; plain, gzip or zstd), SQLite exports of Nsight Systems, JSON of rocprofv3, \
-XSpace protobuf of XLA. How to record them: docs/trace.md.")]
-pub struct TraceArgs {
-    /// Trace files, or directories of them.
-    #[arg(value_name = "PATH", required = true)]
-    pub paths: Vec<PathBuf>,
-    /// The rank of a file that does not tell it, as FILE=RANK.
-    #[arg(long, value_name = "FILE=RANK")]
-    pub rank: Vec<String>,
-    /// Compare the stamps of ranks as they are, without estimating clock offsets.
-    #[arg(long)]
-    pub raw_clocks: bool,
-    /// The device of all ranks, over what the traces say: its ceilings make the roofline (docs/devices.md).
-    #[arg(long, value_name = "NAME")]
-    pub device: Option<String>,
-    /// More devices than the catalogue's own (docs/devices.md).
-    #[arg(long, value_name = "FILE")]
-    pub device_file: Option<PathBuf>,
-    /// The job's own log: how long untraced steps take, and whether the trace lies in a warm-up.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub timeline: Vec<PathBuf>,
-    /// Rows of kernels and of operators.
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub top: usize,
-    /// The model: what a step requires, for its MFU and for operations executed beyond it.
-    #[arg(long, value_name = "MODEL", requires = "global_batch", help_heading = "Model")]
-    pub model: Option<String>,
-    /// Tokens of a sequence [default: 4096].
-    #[arg(long, value_name = "N", requires = "model", help_heading = "Model", value_parser = clap::value_parser!(u64).range(1..))]
-    pub seq: Option<u64>,
-    /// Sequences of an optimizer step over the whole job.
-    #[arg(long, value_name = "N", requires = "model", help_heading = "Model", value_parser = clap::value_parser!(u64).range(1..))]
-    pub global_batch: Option<u64>,
-    /// Devices of the job, when the traces do not say.
-    #[arg(long, value_name = "N", requires = "model", help_heading = "Model", value_parser = clap::value_parser!(u64).range(1..))]
-    pub devices: Option<u64>,
-    /// dtype of the arithmetic [default: bf16].
-    #[arg(long, value_name = "NAME", requires = "model", help_heading = "Model")]
-    pub dtype: Option<String>,
-    /// Mesh and sharding of the job: audits which collectives a step contains (examples/mesh.yaml).
-    #[arg(long, value_name = "MESH.yaml")]
-    pub mesh: Option<PathBuf>,
-    /// Also say which ranks and windows to trace next, within so many ranks (16) or bytes (100GB).
-    #[arg(long, visible_alias = "sample", value_name = "BUDGET", help_heading = "What to trace next")]
-    pub plan: Option<String>,
-    /// Degrees of the job, as tp=8,pp=4,dp=16,ep=1; without it the mesh of --mesh.
-    #[arg(long, value_name = "DEGREES", requires = "plan", help_heading = "What to trace next")]
-    pub layout: Option<String>,
-    /// Devices of a node.
-    #[arg(long, value_name = "N", default_value_t = 8, help_heading = "What to trace next",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub devices_per_node: u32,
-    /// Length of a window in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = positive, help_heading = "What to trace next")]
-    pub window: f64,
-    /// Windows to trace.
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "What to trace next",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub windows: u32,
-    /// Bytes that one device writes in a second of tracing (100MB), over what the traces given show.
-    #[arg(long, value_name = "BYTES", requires = "plan", help_heading = "What to trace next")]
-    pub trace_rate: Option<String>,
-    /// Also write a trace that Perfetto opens: what each nanosecond is charged to, above the steps and streams.
-    #[arg(long, value_name = "FILE.json[.gz]", help_heading = "Output")]
-    pub annotate: Option<PathBuf>,
-    /// Also write kernels.parquet and intervals.parquet into this folder.
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub parquet: Option<PathBuf>,
-    /// The output.
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
 /// What a step computes a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RecomputeArg {
@@ -507,12 +363,9 @@ pub struct FlopsArgs {
     /// Print the known names.
     #[arg(long, exclusive = true)]
     pub list: bool,
-    /// How to print.
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: ShortFormat,
-    /// Write to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    /// The output.
+    #[command(flatten)]
+    pub output: ShortOutputArgs,
 }
 
 /// `goodput demo`
@@ -574,6 +427,54 @@ impl From<ShortFormat> for goodput_report::Format {
     }
 }
 
+/// Where a short report goes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct ShortOutputArgs {
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: ShortFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The formats of a report with a page and without metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// Tables for a terminal.
+    Table,
+    /// One JSON document.
+    Json,
+    /// One self-contained page with charts.
+    Html,
+}
+
+impl From<PageFormat> for goodput_report::Format {
+    fn from(format: PageFormat) -> Self {
+        match format {
+            PageFormat::Table => Self::Table,
+            PageFormat::Json => Self::Json,
+            PageFormat::Html => Self::Html,
+        }
+    }
+}
+
+/// Where a report with a page goes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct PageOutputArgs {
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: PageFormat,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 1 when events were lost or repaired, or a warning questions a figure.
+    #[arg(long)]
+    pub strict: bool,
+}
+
 /// `goodput mfu convert`
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n\n  \
@@ -618,12 +519,9 @@ pub struct MfuConvertArgs {
     /// Tokens to count, in the same words.
     #[arg(long, value_name = "SCOPE", default_value = "real", help_heading = "Tokens")]
     pub scope_to: String,
-    /// How to print.
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: ShortFormat,
-    /// Write to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    /// The output.
+    #[command(flatten)]
+    pub output: ShortOutputArgs,
 }
 
 /// `goodput mfu audit`
@@ -688,12 +586,9 @@ pub struct MfuAuditArgs {
     /// dtype of the arithmetic: bf16, fp16, fp8, fp4, tf32, int8 or fp32.
     #[arg(long, value_name = "NAME", help_heading = "Devices")]
     pub dtype: Option<String>,
-    /// How to print.
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
-    pub format: ShortFormat,
-    /// Write to this file instead of standard output.
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    /// The output.
+    #[command(flatten)]
+    pub output: ShortOutputArgs,
 }
 
 /// A fraction, or a percentage with its sign.
