@@ -8,7 +8,7 @@ use goodput_model::Architecture;
 use goodput_predict::layer::Term;
 use goodput_predict::memory::RankParameters;
 use goodput_predict::run::Run;
-use goodput_predict::step::{Prediction, Predictor};
+use goodput_predict::step::{Prediction, Predictor, TimeFactors};
 
 fn run(model: &str, cluster: &str, devices: u32, layout: &str, rest: &str) -> Run {
     let text = format!("model: {model}\ncluster: {cluster}\ndevices: {devices}\nlayout: {layout}\n{rest}");
@@ -66,6 +66,26 @@ fn a_hundred_thousand_devices_and_a_spread_of_their_speeds() {
     // The slowest of a hundred thousand is 4.3 deviations away.
     let wait = spread.step_ns / even.step_ns - 1.0;
     assert!((wait / 0.02 - 4.27).abs() < 0.1, "{wait}");
+}
+
+#[test]
+fn factors_on_devices_and_host_scale_their_own_clocks() {
+    let slow_host = "framework: megatron-lm-2022\nbatch: {sequence: 512, micro: 1, global: 64}";
+    let bound = run("gpt2-124m", "DGX A100", 8, "{pp: 2}", slow_host);
+    let free = run("llama3.1-8b", "DGX H100", 8, "{tp: 8, sp: true}", BATCH);
+    for (run, host_bound) in [(&bound, true), (&free, false)] {
+        let step = |device_time, host_time| {
+            let factors = TimeFactors { device_time, host_time };
+            Predictor::new(&run.cluster).unwrap().with_factors(factors).predict(run).unwrap()
+        };
+        let plain = predict(run);
+        let both = step(1.5, 1.5);
+        assert!((both.step_ns / plain.step_ns - 1.5).abs() < 1e-6);
+        assert!((both.terms.sum() / both.step_ns - 1.0).abs() < 1e-9);
+        assert!((both.mfu * 1.5 / plain.mfu - 1.0).abs() < 1e-6);
+        assert_eq!(step(1.0, 1.2).step_ns > 1.1 * plain.step_ns, host_bound);
+        assert_eq!(step(1.2, 1.0).step_ns > 1.1 * plain.step_ns, !host_bound);
+    }
 }
 
 #[test]

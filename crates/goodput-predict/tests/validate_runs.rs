@@ -146,11 +146,13 @@ fn errors_by_source() {
     let calibration = Calibration::fit(&fitting);
     for factor in &calibration.factors {
         println!(
-            "{} | {}: x {:.3} from {} rows",
+            "{} | {}: devices x {:.3}, host x {:.3}, from {} rows, {} of them felt the host",
             factor.device,
             factor.software,
-            factor.factor,
-            factor.rows.len()
+            factor.times.device_time,
+            factor.times.host_time,
+            factor.rows.len(),
+            factor.rows_that_feel_the_host
         );
     }
     let calibrated = test.calibrated(&calibration).report().unwrap();

@@ -59,13 +59,13 @@ impl HostCost {
         })
     }
 
-    /// The same on a host so many times as fast.
+    /// The same on a host that takes so many times as long.
     #[must_use]
-    pub fn on_host_of_speed(self, speed: f64) -> Self {
+    pub fn times_as_long(self, factor: f64) -> Self {
         Self {
-            launch_us: self.launch_us / speed,
-            backward_launch_us: self.backward_launch_us / speed,
-            step_us: self.step_us / speed,
+            launch_us: self.launch_us * factor,
+            backward_launch_us: self.backward_launch_us * factor,
+            step_us: self.step_us * factor,
             ..self
         }
     }
@@ -80,7 +80,7 @@ mod tests {
         let [eager, compiled, graph] =
             [Dispatch::Eager, Dispatch::Compiled, Dispatch::Graph].map(HostCost::of);
         assert!(eager.launch_us > compiled.launch_us && compiled.launch_us > graph.launch_us);
-        assert_eq!(eager.on_host_of_speed(2.0).launch_us, 6.0);
+        assert_eq!(eager.times_as_long(0.5).launch_us, 6.0);
         assert_eq!(eager.launch_us, 12.0);
     }
 }

@@ -21,6 +21,7 @@
 //! ```
 
 mod efficiency;
+mod factors;
 pub mod guide;
 mod optimizer;
 mod parts;
@@ -45,6 +46,7 @@ use guide::GuideStep;
 use replicas::Replicas;
 use stages::Stages;
 
+pub use factors::TimeFactors;
 pub(crate) use parts::Units;
 pub use prediction::{Prediction, StagePrediction};
 pub use straggler::expected_largest;
@@ -79,6 +81,7 @@ pub struct Predictor {
     tables: KernelTables,
     simulator: Simulator,
     straggler_deviation: f64,
+    factors: TimeFactors,
 }
 
 impl Predictor {
@@ -94,13 +97,29 @@ impl Predictor {
     /// With tables of one's own.
     #[must_use]
     pub fn with_tables(device: Device, tables: KernelTables) -> Self {
-        Self { device, tables, simulator: Simulator::default(), straggler_deviation: 0.0 }
+        Self {
+            device,
+            tables,
+            simulator: Simulator::default(),
+            straggler_deviation: 0.0,
+            factors: TimeFactors::NONE,
+        }
     }
 
     /// With devices whose speeds differ by this relative standard deviation (normal): the step waits for the slowest.
     #[must_use]
     pub fn with_stragglers(self, deviation: f64) -> Self {
         Self { straggler_deviation: deviation.max(0.0), ..self }
+    }
+
+    /// With all times of the devices and of the host multiplied by factors, as a calibration found them.
+    #[must_use]
+    pub fn with_factors(self, factors: TimeFactors) -> Self {
+        Self { factors, ..self }
+    }
+
+    pub(crate) const fn set_factors(&mut self, factors: TimeFactors) {
+        self.factors = factors;
     }
 
     /// The prediction of a run on this device.
@@ -119,9 +138,10 @@ impl Predictor {
         let mut units = Units::new(run, text, &layers)?;
         sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units);
         let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
-        let pipeline = stages.pipeline(run, micro_batches as usize);
+        let host = stages::host(run).times_as_long(self.factors.host_of_device());
+        let pipeline = stages.pipeline(run, host, micro_batches as usize);
         let timeline = self.simulator.run(&pipeline)?;
-        let step_host_ns = stages::host(run).step_us * 1e3;
+        let step_host_ns = host.step_us * 1e3;
         let mut prediction = Prediction {
             step_ns: timeline.step_ns,
             deviation: 0.0,
@@ -163,6 +183,7 @@ impl Predictor {
         let data_ns = pipeline.exchanges[0].reductions.iter().map(|bucket| bucket.ns).sum();
         let count = text.decoder.iter().map(|blocks| blocks.blocks).sum();
         prediction.guide = GuideStep::new(run, &busiest.terms, data_ns, count);
+        factors::apply(&mut prediction, self.factors);
         prediction.memory = self.memory(run, text, &stages, &replicas, &prediction.stages);
         straggler::add(&mut prediction, run.devices, self.straggler_deviation);
         efficiency::fill(&mut prediction, run, &self.device, recompute_flops)?;

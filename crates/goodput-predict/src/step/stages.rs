@@ -86,14 +86,13 @@ impl Stages {
         stage.parts.iter().map(|part| &self.held[*part])
     }
 
-    pub fn pipeline(&mut self, run: &Run, micro_batches: usize) -> Pipeline {
+    pub fn pipeline(&mut self, run: &Run, host: HostCost, micro_batches: usize) -> Pipeline {
         let parts: Vec<Part> = self
             .stages
             .iter()
             .flat_map(|stage| self.parts(stage))
             .map(|held| held.part(self.send_ns))
             .collect();
-        let host = host(run);
         let mut launches = [0.0; 2];
         for held in self.stages.iter().flat_map(|stage| self.parts(stage)) {
             let PassCosts { forward, recompute, input_gradient, weight_gradient } = &held.costs;
@@ -133,7 +132,7 @@ pub(super) fn host(run: &Run) -> HostCost {
     const OF_H100: f64 = 5.0;
     let own = run.cluster.host.dispatch_us;
     let measured = HostCost::of(run.framework.dispatch);
-    if own > 0.0 { measured.on_host_of_speed(OF_H100 / own) } else { measured }
+    if own > 0.0 { measured.times_as_long(own / OF_H100) } else { measured }
 }
 
 impl Held {

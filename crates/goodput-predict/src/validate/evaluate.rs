@@ -7,31 +7,46 @@ use std::fmt::Display;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::host_response::HostResponse;
 use super::ranking::Ranking;
 use super::row::RunRow;
 use super::statistics::{Errors, MemoryErrors};
 use crate::layer::Terms;
 use crate::run::Run;
-use crate::step::{PredictError, Prediction, Predictor};
+use crate::step::{PredictError, Predictor, TimeFactors};
 
 /// What of a prediction is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Predicted {
     /// Time of a step, in nanoseconds.
     pub step_ns: f64,
+    /// The same with a faster or a slower host.
+    pub host: HostResponse,
     /// Memory of the device that needs most, in bytes.
     pub memory_bytes: Option<f64>,
     /// Where the time goes.
     pub terms: Option<Terms>,
 }
 
-impl From<&Prediction> for Predicted {
-    fn from(prediction: &Prediction) -> Self {
-        Self {
+impl Predicted {
+    /// Of a run, by a predictor, whose factors are set anew.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn new(predictor: &mut Predictor, run: &Run) -> Result<Self, PredictError> {
+        let mut steps_ns = [0.0; HostResponse::FACTORS.len()];
+        for (step_ns, host_time) in steps_ns.iter_mut().zip(HostResponse::FACTORS) {
+            predictor.set_factors(TimeFactors { host_time, ..TimeFactors::NONE });
+            *step_ns = predictor.predict(run)?.step_ns;
+        }
+        predictor.set_factors(TimeFactors::NONE);
+        let prediction = predictor.predict(run)?;
+        Ok(Self {
             step_ns: prediction.step_ns,
+            host: HostResponse::new(steps_ns),
             memory_bytes: Some(prediction.memory.total()),
             terms: Some(prediction.terms),
-        }
+        })
     }
 }
 
@@ -85,7 +100,7 @@ pub fn evaluate(rows: &[RunRow]) -> Evaluation<'_> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(Predictor::new(&run.cluster)?),
         };
-        Ok::<_, PredictError>(Predicted::from(&predictor.predict(run)?))
+        Predicted::new(predictor, run)
     })
 }
 

@@ -24,6 +24,7 @@
 mod calibrate;
 mod evaluate;
 mod fields;
+mod host_response;
 mod layout;
 mod model;
 mod ranking;
@@ -39,6 +40,7 @@ mod tests;
 pub use calibrate::{Calibration, CalibrationHalf, Factor, TestHalf};
 pub use evaluate::{Dimension, Evaluation, Failure, Outcome, Predicted, Report, evaluate, evaluate_with};
 pub use fields::{Assumption, Refusal};
+pub use host_response::HostResponse;
 pub use ranking::{GroupRanking, Ranking};
 pub use read::{ReadError, read};
 pub use regression::{Reached, Regression, RegressionError, Worse};

@@ -144,7 +144,7 @@ fn a_file_of_something_else_is_refused_as_a_whole() {
 }
 
 fn step(step_ns: f64) -> Predicted {
-    Predicted { step_ns, memory_bytes: None, terms: None }
+    Predicted { step_ns, host: HostResponse::none(step_ns), memory_bytes: None, terms: None }
 }
 
 /// Predictions in the rows' order, in seconds.
@@ -218,13 +218,36 @@ fn factors_are_fitted_on_one_half_and_tested_on_the_other() {
     // 2.0 / 1.6; one row of v2 makes no factor.
     assert_eq!(calibration.factors.len(), 1);
     let factor = &calibration.factors[0];
-    assert!((factor.factor - 1.25).abs() < 1e-12);
+    assert!((factor.times.device_time - 1.25).abs() < 1e-12);
+    assert_eq!((factor.times.host_time, factor.rows_that_feel_the_host), (1.0, 0));
     assert_eq!((factor.device.as_str(), factor.software.as_str()), ("H100 SXM5", "v1"));
     let tested = test.calibrated(&calibration);
     assert!(tested.report().unwrap().all.mape < 1e-12);
     assert!((test.uncalibrated().report().unwrap().all.mape - 0.2).abs() < 1e-12);
     assert!(tested.outcomes.len() > 10 && factor.rows.len() > 10);
     assert!(tested.outcomes.iter().all(|outcome| !factor.rows.contains(&outcome.row.id)));
+}
+
+/// Half the rows are bound by the host alone, half by the device alone: each tells its own factor.
+#[test]
+fn the_host_and_the_devices_have_factors_of_their_own() {
+    let ids: Vec<String> = (0..80).map(|number| format!("row-{number}")).collect();
+    let changes: Vec<[(&str, &str); 1]> = ids.iter().map(|id| [("id", id.as_str())]).collect();
+    let rows = rows(&changes.iter().map(|change| &change[..]).collect::<Vec<_>>());
+    let mut evaluation = evaluated(&rows, &[1.6; 80]);
+    for outcome in evaluation.outcomes.iter_mut().step_by(2) {
+        // Measured: 2.0 s. The host's half takes 1.0 s as predicted, the devices' 1.6 s.
+        outcome.predicted.step_ns = 1e9;
+        outcome.predicted.host =
+            HostResponse::new(HostResponse::FACTORS.map(|factor| 0.8e9_f64.max(1e9 * factor)));
+    }
+    let (fitting, test) = evaluation.halves();
+    let calibration = Calibration::fit(&fitting);
+    let times = calibration.factors[0].times;
+    assert!((times.device_time - 1.25).abs() < 0.02 && (times.host_time - 2.0).abs() < 0.02, "{times:?}");
+    assert!(test.calibrated(&calibration).report().unwrap().all.mape < 0.01);
+    let text = serde_json::to_string(&calibration).unwrap();
+    assert_eq!(serde_json::from_str::<Calibration>(&text).unwrap(), calibration);
 }
 
 #[test]
