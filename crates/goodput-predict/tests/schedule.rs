@@ -249,6 +249,7 @@ fn pipelines() -> impl Strategy<Value = Pipeline> {
                         stages,
                         micro_batches,
                         parts,
+                        pairs: false,
                         blocking_sends,
                         exchanges: exchanged
                             .iter()

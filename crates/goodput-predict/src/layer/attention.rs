@@ -9,7 +9,7 @@ use crate::collective::CollectiveTime;
 use crate::kernel::{
     Access, Attention, AttentionKernel, Direction, Fusion, KernelError, Mask, Operation, Pass, Traffic,
 };
-use crate::run::ContextMethod;
+use crate::run::{ContextMethod, Module};
 
 type Listed = Result<(), KernelError>;
 
@@ -49,7 +49,7 @@ impl Lister<'_> {
         }
         let core =
             Core { heads: own_heads, kv_heads: own_kv, head_dim: heads.head_dim, value_dim: heads.head_dim };
-        self.core(core, heads.mask)?;
+        self.within(Module::AttentionCore, |lister| lister.core(core, heads.mask))?;
         let out = Linear::new("out projection", queries, text.width);
         self.linears(Split::Inputs, tokens, format, &[out])
     }
@@ -64,9 +64,11 @@ impl Lister<'_> {
             Some(rank) => {
                 let down = Linear::new("query down", text.width, rank);
                 self.linears(Split::Whole, own_tokens, format, &[down])?;
-                self.norm_of("query norm", Norm::Rms, own_tokens * rank)?;
                 let up = Linear::new("query up", rank, heads * query_width);
-                self.linears(Split::Outputs, tokens, format, &[up])?;
+                self.within(Module::LatentExpansion, |lister| {
+                    lister.norm_of("query norm", Norm::Rms, own_tokens * rank)?;
+                    lister.linears(Split::Outputs, tokens, format, &[up])
+                })?;
             }
             None => {
                 let query = Linear::new("query", text.width, heads * query_width);
@@ -75,19 +77,22 @@ impl Lister<'_> {
         }
         let down = Linear::new("key and value down", text.width, latent.kv_rank + latent.rope_head_dim);
         self.linears(Split::Whole, own_tokens, format, &[down])?;
-        self.norm_of("key and value norm", Norm::Rms, own_tokens * latent.kv_rank)?;
         let expanded = heads * (latent.nope_head_dim + latent.v_head_dim);
         let up = Linear::new("key and value up", latent.kv_rank, expanded);
-        self.linears(Split::Outputs, tokens, format, &[up])?;
         // Queries' rotary channels of each head, keys' of one; then both are joined with the others, a copy each.
         let rope = Operation::Rope { values: tokens * (heads + 1) * latent.rope_head_dim };
-        self.operation("rope", Term::Elementwise, rope, self.run.framework.fusion)?;
         let joined = Traffic::new(4.0 * (2 * tokens * heads * query_width) as f64, Access::Stream);
-        for pass in [Pass::Forward, Pass::InputGradient] {
-            self.traffic("rotary and other channels joined", Term::Elementwise, pass, &[joined])?;
-        }
+        self.within(Module::LatentExpansion, |lister| {
+            lister.norm_of("key and value norm", Norm::Rms, own_tokens * latent.kv_rank)?;
+            lister.linears(Split::Outputs, tokens, format, &[up])?;
+            lister.operation("rope", Term::Elementwise, rope, lister.run.framework.fusion)?;
+            for pass in [Pass::Forward, Pass::InputGradient] {
+                lister.traffic("rotary and other channels joined", Term::Elementwise, pass, &[joined])?;
+            }
+            Ok(())
+        })?;
         let core = Core { heads, kv_heads: heads, head_dim: query_width, value_dim: latent.v_head_dim };
-        self.core(core, latent.mask)?;
+        self.within(Module::AttentionCore, |lister| lister.core(core, latent.mask))?;
         let out = Linear::new("out projection", heads * latent.v_head_dim, text.width);
         self.linears(Split::Inputs, tokens, format, &[out])
     }
@@ -140,13 +145,8 @@ impl Lister<'_> {
                     piece.flops(Direction::Forward) * if direction == Direction::Forward { 1.0 } else { 2.0 };
                 let launches = if fused { 2 } else { UNFUSED_LAUNCHES[direction as usize] };
                 window[direction as usize] += estimate.ns;
-                self.passes.of(pass).push(Part {
-                    name: "attention",
-                    term: Term::Attention,
-                    estimate,
-                    launches,
-                    flops,
-                });
+                let part = Part { launches, flops, ..self.part("attention", Term::Attention, estimate) };
+                self.passes.of(pass).push(part);
             }
         }
         if !fused {

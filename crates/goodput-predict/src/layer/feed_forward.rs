@@ -4,7 +4,9 @@ use goodput_model::architecture::{Dense, Experts, FeedForward};
 
 use super::Term;
 use super::lister::{Linear, Lister, Split};
+use super::paired::{Exchanged, ExpertExchanges};
 use crate::kernel::{Direction, KernelError, Operation, Pass};
+use crate::run::Module;
 
 type Listed = Result<(), KernelError>;
 
@@ -12,7 +14,7 @@ impl Lister<'_> {
     pub(super) fn feed_forward(&mut self, width: u64, feed_forward: &FeedForward) -> Listed {
         match feed_forward {
             FeedForward::None => Ok(()),
-            FeedForward::Dense(dense) => self.dense(width, dense),
+            FeedForward::Dense(dense) => self.within(Module::Mlp, |lister| lister.dense(width, dense)),
             FeedForward::Experts(experts) => self.experts(width, experts),
         }
     }
@@ -43,9 +45,13 @@ impl Lister<'_> {
         self.operation("activation", Term::Elementwise, operation, self.run.framework.fusion)
     }
 
-    /// Each rank routes the tokens that it holds. Every expert gets its even share; a rank of the experts' group that shares
-    /// matrices works on all of the group's rows.
     fn experts(&mut self, width: u64, experts: &Experts) -> Listed {
+        self.within(Module::Experts, |lister| lister.expert_layer(width, experts))
+    }
+
+    /// Each rank routes the tokens that it holds. Every expert gets its even share, of the busiest rank so many times as much
+    /// as is stated; a rank of the experts' group that shares matrices works on all of the group's rows.
+    fn expert_layer(&mut self, width: u64, experts: &Experts) -> Listed {
         let layout = &self.run.layout;
         let (own, degree, shared) =
             (self.own_tokens(), u64::from(layout.expert), u64::from(layout.expert_tensor));
@@ -57,9 +63,10 @@ impl Lister<'_> {
         let there = Operation::Permute { values: own * width, top_k: experts.active };
         let back = Operation::Unpermute { values: own * width, top_k: experts.active };
         let of_a_rank = experts.experts / degree;
-        let rows = own * experts.active * shared;
+        let rows = busiest(own * experts.active * shared, self.run.expert_imbalance);
         self.operation("permutation", Term::Permutation, there, fusion)?;
-        self.expert_exchange("dispatch", own * experts.active * width);
+        let dispatch = self.expert_exchange("dispatch", own * experts.active * width);
+        let network = self.places();
         // What comes from several ranks is put in the order of this rank's experts.
         let sorts = degree > 1 && of_a_rank > 1;
         let sorted = Operation::Permute { values: rows * width, top_k: 1 };
@@ -70,16 +77,23 @@ impl Lister<'_> {
         let each = rows.div_ceil(of_a_rank.max(1));
         let outputs = if experts.gated { 2 * inner } else { inner };
         self.expert_linear(of_a_rank, each, &Linear::new("expert up", width, outputs))?;
-        self.activation(rows * inner, experts.gated, experts.bias)?;
+        self.within(Module::ExpertActivation, |lister| {
+            lister.activation(rows * inner, experts.gated, experts.bias)
+        })?;
         self.expert_linear(of_a_rank, each, &Linear::new("expert down", inner, width))?;
         if sorts {
             self.operation("permutation by expert", Term::Permutation, sorted, fusion)?;
         }
-        self.expert_exchange("combine", own * experts.active * width);
+        let after_network = self.places();
+        let combine = self.expert_exchange("combine", own * experts.active * width);
         self.operation("permutation", Term::Permutation, back, fusion)?;
         if experts.shared_inner > 0 {
+            let before = self.places();
             let dense = Dense { inner: experts.shared_inner, gated: experts.gated, bias: experts.bias };
-            self.dense(width, &dense)?;
+            self.within(Module::SharedExperts, |lister| lister.dense(width, &dense))?;
+            if self.run.layout.overlap_shared_experts {
+                self.beside_shared_experts(&[&dispatch, &combine], before);
+            }
             let sum = Operation::Residual { values: own * width };
             for (direction, pass) in
                 [(Direction::Forward, Pass::Forward), (Direction::Backward, Pass::InputGradient)]
@@ -87,28 +101,61 @@ impl Lister<'_> {
                 self.traffic("shared experts", Term::Elementwise, pass, &sum.kernels(direction, fusion))?;
             }
         }
+        if let (Some(dispatch), Some(combine)) = (dispatch, combine) {
+            self.expert_exchanges =
+                Some(ExpertExchanges { dispatch, combine, network: [network, after_network] });
+        }
         Ok(())
     }
 
-    /// Forward, and the same way round for the gradients.
-    fn expert_exchange(&mut self, name: &'static str, values: u64) {
-        for pass in [Pass::Forward, Pass::InputGradient] {
-            if let Some(mut time) = self.exchanges.expert.as_ref().map(|all| all.time(self.bytes(values))) {
-                // Within a node the two differ by their kernels alone: the faster is what the links allow.
-                if let Some(once) = &self.exchanges.expert_once {
-                    let once = once.time(self.own_tokens() as f64).0;
-                    if once.ns < time.estimate.ns {
-                        time.estimate = once;
-                    }
+    /// Half of the shared experts' products beside each of the two exchanges, as Megatron-Core's `moe_shared_expert_overlap` has it:
+    /// the first beside the dispatch, the second beside the combine.
+    fn beside_shared_experts(&mut self, exchanges: &[&Option<Exchanged>], before: [usize; 3]) {
+        let [forward, input, weight] = self.computed(before, self.places());
+        for exchanged in exchanges.iter().filter_map(|exchanged| exchanged.as_ref()) {
+            for (direction, window) in [(0, forward / 2.0), (1, (input + weight) / 2.0)] {
+                let left = self.beside(exchanged.time, window);
+                let pass = [Pass::Forward, Pass::InputGradient][direction];
+                if let Some(part) = self.passes.of(pass).get_mut(exchanged.places[direction]) {
+                    part.estimate.ns = left;
                 }
+            }
+        }
+    }
+
+    /// Forward, and the same way round for the gradients. `None` where all experts are on the rank.
+    fn expert_exchange(&mut self, name: &'static str, values: u64) -> Option<Exchanged> {
+        let imbalance = self.run.expert_imbalance;
+        let mut listed = None;
+        let bytes = self.bytes(values) * imbalance;
+        if let Some(mut time) = self.exchanges.expert.as_ref().map(|all| all.time(bytes)) {
+            // Within a node the two differ by their kernels alone: the faster is what the links allow.
+            if let Some(once) = &self.exchanges.expert_once {
+                let (once, multiprocessors) = once.time(self.own_tokens() as f64 * imbalance);
+                if once.ns < time.estimate.ns {
+                    time.estimate = once;
+                    time.sm_count = multiprocessors;
+                }
+            }
+            let [forward, input, _] = self.places();
+            for pass in [Pass::Forward, Pass::InputGradient] {
                 self.exchange(name, Term::ExpertExchange, pass, time, time.estimate.ns);
             }
-            if let Some((gather, sum)) = &self.exchanges.expert_tensor {
-                let whole = self.bytes(values * u64::from(self.run.layout.expert_tensor));
+            listed = Some(Exchanged { time, places: [forward, input] });
+        }
+        if let Some((gather, sum)) = &self.exchanges.expert_tensor {
+            let whole = bytes * f64::from(self.run.layout.expert_tensor);
+            for pass in [Pass::Forward, Pass::InputGradient] {
                 let gathers = (name == "dispatch") == (pass == Pass::Forward);
                 let time = if gathers { gather.time(whole) } else { sum.time(whole) };
                 self.exchange(name, Term::ExpertExchange, pass, time, time.estimate.ns);
             }
         }
+        listed
     }
+}
+
+/// Rows of the busiest rank.
+fn busiest(rows: u64, imbalance: f64) -> u64 {
+    if imbalance > 1.0 { (rows as f64 * imbalance).ceil() as u64 } else { rows }
 }

@@ -1,5 +1,6 @@
 //! Puts kernels and exchanges of a layer in their passes, each with its time.
 
+use super::paired::ExpertExchanges;
 use super::{Exchanges, Part, Passes, Term};
 use crate::Estimate;
 use crate::collective::CollectiveTime;
@@ -7,7 +8,7 @@ use crate::kernel::{
     Access, Accumulator, Direction, ExpertGemm, Format, Fusion, Gemm, KernelError, KernelTables, Operation,
     Pass, Traffic,
 };
-use crate::run::Run;
+use crate::run::{Module, Modules, Run};
 
 /// How a product is split over the tensor ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,10 @@ pub(super) struct Lister<'a> {
     pub tables: &'a KernelTables,
     pub exchanges: &'a Exchanges,
     pub passes: Passes,
+    /// Modules that what is listed now belongs to.
+    pub modules: Modules,
+    /// Of the layer of experts that was listed.
+    pub expert_exchanges: Option<ExpertExchanges>,
 }
 
 type Listed = Result<(), KernelError>;
@@ -53,7 +58,28 @@ const LAUNCHES_OF_AN_EXCHANGE: u32 = 2;
 
 impl<'a> Lister<'a> {
     pub fn new(run: &'a Run, tables: &'a KernelTables, exchanges: &'a Exchanges) -> Self {
-        Self { run, tables, exchanges, passes: Passes::default() }
+        Self {
+            run,
+            tables,
+            exchanges,
+            passes: Passes::default(),
+            modules: Modules::NONE,
+            expert_exchanges: None,
+        }
+    }
+
+    /// Lists parts of a module.
+    pub fn within(&mut self, module: Module, list: impl FnOnce(&mut Self) -> Listed) -> Listed {
+        let around = self.modules;
+        self.modules = around.and(module);
+        let listed = list(self);
+        self.modules = around;
+        listed
+    }
+
+    /// A part of the modules at hand.
+    pub fn part(&self, name: &'static str, term: Term, estimate: Estimate) -> Part {
+        Part { name, term, estimate, launches: 0, flops: 0.0, modules: self.modules }
     }
 
     /// Tokens of a micro-batch on a context rank.
@@ -106,7 +132,7 @@ impl<'a> Lister<'a> {
             let estimate = self.tables.gemm(&gemm.pass(pass))?;
             *time = estimate.ns;
             let launches = if format.is_quantised() { 2 } else { 1 };
-            let part = Part { name: linear.name, term: Term::Gemm, estimate, launches, flops: gemm.flops() };
+            let part = Part { launches, flops: gemm.flops(), ..self.part(linear.name, Term::Gemm, estimate) };
             self.passes.of(pass).push(part);
         }
         if linear.bias {
@@ -141,12 +167,15 @@ impl<'a> Lister<'a> {
         };
         if let Some(gather) = gather {
             let exposed = self.pipelined(gather, forward);
-            self.passes.forward.insert(before[0], exchanged("input gather", gather, exposed));
+            let part = self.exchanged("input gather", gather, exposed);
+            self.passes.forward.insert(before[0], part);
             let exposed = self.beside(gather, beside(input));
-            self.passes.input_gradient.insert(before[1], exchanged("input gather again", gather, exposed));
+            let part = self.exchanged("input gather again", gather, exposed);
+            self.passes.input_gradient.insert(before[1], part);
         }
         let exposed = self.beside(sum, beside(weight));
-        self.passes.input_gradient.push(exchanged("input gradient sum", sum, exposed));
+        let part = self.exchanged("input gradient sum", sum, exposed);
+        self.passes.input_gradient.push(part);
     }
 
     /// Results are summed over ranks; with sequence parallelism each keeps its part, and the gradient is gathered.
@@ -155,12 +184,15 @@ impl<'a> Lister<'a> {
         let bytes = self.bytes(values);
         if self.run.layout.sequence_parallel {
             let (sum, gather) = (tensor.reduce_scatter.time(bytes), tensor.all_gather.time(bytes));
-            self.passes.forward.push(exchanged("result sum", sum, self.pipelined(sum, forward)));
+            let part = self.exchanged("result sum", sum, self.pipelined(sum, forward));
+            self.passes.forward.push(part);
             let exposed = self.pipelined(gather, input);
-            self.passes.input_gradient.insert(before, exchanged("gradient gather", gather, exposed));
+            let part = self.exchanged("gradient gather", gather, exposed);
+            self.passes.input_gradient.insert(before, part);
         } else {
             let sum = tensor.all_reduce.time(bytes);
-            self.passes.forward.push(exchanged("result sum", sum, self.pipelined(sum, forward)));
+            let part = self.exchanged("result sum", sum, self.pipelined(sum, forward));
+            self.passes.forward.push(part);
         }
     }
 
@@ -176,8 +208,8 @@ impl<'a> Lister<'a> {
 
     /// Work of the host for which no kernel runs, counted as so many launches.
     pub fn host_only(&mut self, name: &'static str, pass: Pass, launches: u32) {
-        let estimate = Estimate::NOTHING;
-        self.passes.of(pass).push(Part { name, term: Term::Elementwise, estimate, launches, flops: 0.0 });
+        let part = Part { launches, ..self.part(name, Term::Elementwise, Estimate::NOTHING) };
+        self.passes.of(pass).push(part);
     }
 
     pub fn bytes(&self, values: u64) -> f64 {
@@ -201,6 +233,12 @@ impl<'a> Lister<'a> {
         (first + self.beside(time, window_ns)).min(time.estimate.ns)
     }
 
+    /// A tensor-parallel exchange of which `exposed_ns` are not hidden.
+    fn exchanged(&self, name: &'static str, time: CollectiveTime, exposed_ns: f64) -> Part {
+        let estimate = Estimate { ns: exposed_ns, ..time.estimate };
+        Part { launches: LAUNCHES_OF_AN_EXCHANGE, ..self.part(name, Term::TensorExchange, estimate) }
+    }
+
     /// An exchange of which `exposed_ns` are not hidden.
     pub fn exchange(
         &mut self,
@@ -210,7 +248,8 @@ impl<'a> Lister<'a> {
         time: CollectiveTime,
         exposed_ns: f64,
     ) {
-        self.passes.of(pass).push(Part { term, ..exchanged(name, time, exposed_ns) });
+        let part = Part { term, ..self.exchanged(name, time, exposed_ns) };
+        self.passes.of(pass).push(part);
     }
 
     /// Forward and backward of an operation, at a degree of fusion.
@@ -231,8 +270,8 @@ impl<'a> Lister<'a> {
 
     pub fn traffic(&mut self, name: &'static str, term: Term, pass: Pass, kernels: &[Traffic]) -> Listed {
         let estimate = self.tables.memory_bound(kernels)?;
-        let launches = kernels.len() as u32;
-        self.passes.of(pass).push(Part { name, term, estimate, launches, flops: 0.0 });
+        let part = Part { launches: kernels.len() as u32, ..self.part(name, term, estimate) };
+        self.passes.of(pass).push(part);
         Ok(())
     }
 
@@ -243,17 +282,12 @@ impl<'a> Lister<'a> {
             Gemm::new(rows, linear.outputs, linear.inputs).format(format).accumulate(self.accumulator());
         for pass in Pass::ALL {
             let estimate = self.tables.expert_gemm(&ExpertGemm { experts, each: gemm.pass(pass) })?;
-            let flops = experts as f64 * gemm.flops();
-            let part =
-                Part { name: linear.name, term: Term::Gemm, estimate, launches: experts as u32, flops };
+            // Of the rank's even share.
+            let flops = experts as f64 * gemm.flops() / self.run.expert_imbalance.max(1.0);
+            let launches = experts.min(u32::MAX.into()) as u32;
+            let part = Part { launches, flops, ..self.part(linear.name, Term::Gemm, estimate) };
             self.passes.of(pass).push(part);
         }
         self.add_to_gradients(experts * linear.inputs * linear.outputs)
     }
-}
-
-/// A tensor-parallel exchange of which `exposed_ns` are not hidden.
-fn exchanged(name: &'static str, time: CollectiveTime, exposed_ns: f64) -> Part {
-    let estimate = Estimate { ns: exposed_ns, ..time.estimate };
-    Part { name, term: Term::TensorExchange, estimate, launches: LAUNCHES_OF_AN_EXCHANGE, flops: 0.0 }
 }

@@ -10,13 +10,14 @@ mod ends;
 mod exchanges;
 mod feed_forward;
 mod lister;
+mod paired;
 mod term;
 
 use goodput_model::architecture::{Blocks, Mixer, Norm, TextModel};
 
 use crate::Estimate;
 use crate::kernel::{Fusion, KernelError, KernelTables, NormKind, Operation, Pass};
-use crate::run::{Recompute, Run};
+use crate::run::{Module, Modules, Recompute, Run};
 
 pub use cost::Cost;
 pub use term::{Term, Terms};
@@ -37,6 +38,8 @@ pub struct Part {
     pub launches: u32,
     /// FLOPs of products and attention, ranks' own share.
     pub flops: f64,
+    /// Modules that it belongs to.
+    pub modules: Modules,
 }
 
 /// The passes of a layer for one micro-batch.
@@ -50,6 +53,9 @@ pub struct Passes {
     pub input_gradient: Vec<Part>,
     /// Gradients of weights.
     pub weight_gradient: Vec<Part>,
+    /// What is hidden of the exchanges of the forward and of the backward pass where each runs beside the other pass of another
+    /// micro-batch, ns.
+    pub hidden_ns: [f64; 2],
 }
 
 impl Passes {
@@ -58,6 +64,9 @@ impl Passes {
         self.recompute.append(&mut other.recompute);
         self.input_gradient.append(&mut other.input_gradient);
         self.weight_gradient.append(&mut other.weight_gradient);
+        for (ours, theirs) in self.hidden_ns.iter_mut().zip(other.hidden_ns) {
+            *ours += theirs;
+        }
     }
 
     fn of(&mut self, pass: Pass) -> &mut Vec<Part> {
@@ -80,6 +89,8 @@ pub struct PassCosts {
     pub input_gradient: Cost,
     /// Gradients of weights.
     pub weight_gradient: Cost,
+    /// As [`Passes::hidden_ns`].
+    pub hidden_ns: [f64; 2],
 }
 
 impl PassCosts {
@@ -91,6 +102,7 @@ impl PassCosts {
             recompute: Cost::of(&passes.recompute),
             input_gradient: Cost::of(&passes.input_gradient),
             weight_gradient: Cost::of(&passes.weight_gradient),
+            hidden_ns: passes.hidden_ns,
         }
     }
 
@@ -100,6 +112,9 @@ impl PassCosts {
         self.recompute.add_times(&other.recompute, times);
         self.input_gradient.add_times(&other.input_gradient, times);
         self.weight_gradient.add_times(&other.weight_gradient, times);
+        for (ours, theirs) in self.hidden_ns.iter_mut().zip(other.hidden_ns) {
+            *ours += theirs * times;
+        }
     }
 }
 
@@ -128,7 +143,7 @@ impl<'a> Layers<'a> {
     /// [`KernelError`] where the device has no time for a kernel.
     pub fn block(&self, text: &TextModel, blocks: &Blocks, recomputed: bool) -> Result<Passes, KernelError> {
         let mut lister = Lister::new(self.run, self.tables, &self.exchanges);
-        lister.norm("attention norm", text, text.width)?;
+        lister.within(Module::Norms, |lister| lister.norm("attention norm", text, text.width))?;
         match &blocks.mixer {
             Mixer::Attention(attention) => lister.attention(text, attention)?,
             Mixer::LatentAttention(attention) => lister.latent_attention(text, attention)?,
@@ -136,9 +151,10 @@ impl<'a> Layers<'a> {
             _ => {}
         }
         lister.residual(text.width)?;
-        lister.norm("feed-forward norm", text, text.width)?;
+        lister.within(Module::Norms, |lister| lister.norm("feed-forward norm", text, text.width))?;
         lister.feed_forward(text.width, &blocks.feed_forward)?;
         lister.residual(text.width)?;
+        lister.passes.hidden_ns = lister.hidden_by_pairs();
         Ok(self.with_recomputation(lister.passes, recomputed))
     }
 
@@ -189,9 +205,10 @@ impl<'a> Layers<'a> {
 
     fn with_recomputation(&self, mut passes: Passes, whole: bool) -> Passes {
         let mut products = 0;
+        let named = self.run.recompute.modules();
         let mut again = |part: &Part| match self.run.recompute {
             Recompute::Full | Recompute::Layers(_) => whole,
-            Recompute::AttentionCore => part.term == Term::Attention,
+            Recompute::AttentionCore | Recompute::Modules(_) => part.modules.meets(named),
             Recompute::Cheap => part.term == Term::Norm || part.name == "activation",
             Recompute::EveryOtherProduct if part.term == Term::Gemm => {
                 products += 1;
@@ -221,6 +238,7 @@ const HOST_ONLY: Part = Part {
     estimate: Estimate::NOTHING,
     launches: 0,
     flops: 0.0,
+    modules: Modules::NONE,
 };
 
 impl Lister<'_> {

@@ -5,7 +5,7 @@
 
 use goodput_model::architecture::{Blocks, Dense, Experts, FeedForward, Mixer, TextModel};
 
-use crate::run::{ContextMethod, Recompute, Run};
+use crate::run::{ContextMethod, Module, Modules, Recompute, Run};
 
 /// Bytes of one micro-batch in one block of one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -23,13 +23,13 @@ impl BlockActivations {
     #[must_use]
     pub fn of(run: &Run, text: &TextModel, blocks: &Blocks, whole: bool) -> Self {
         let sizes = Sizes::new(run);
-        let mut sum = Sum::default();
+        let mut sum = Sum { named: run.recompute.modules(), ..Sum::default() };
         sizes.mixer(text, blocks, &mut sum);
         sizes.feed_forward(text.width, &blocks.feed_forward, &mut sum);
         let all = sum.products + sum.core + sum.cheap + sum.other;
         let again = match run.recompute {
             _ if whole => all - sizes.own * text.width as f64 * sizes.bytes,
-            Recompute::AttentionCore => sum.core,
+            Recompute::AttentionCore | Recompute::Modules(_) => sum.again,
             Recompute::Cheap => sum.cheap,
             // About half of what products make is kept.
             Recompute::EveryOtherProduct => sum.cheap + sum.other / 2.0,
@@ -55,6 +55,19 @@ struct Sum {
     cheap: f64,
     /// The rest.
     other: f64,
+    /// Modules that are recomputed, and of all these bytes what they make.
+    named: Modules,
+    again: f64,
+}
+
+impl Sum {
+    /// Bytes that a module makes of those that are counted.
+    fn made(&mut self, by: Modules, bytes: f64) -> f64 {
+        if by.meets(self.named) {
+            self.again += bytes;
+        }
+        bytes
+    }
 }
 
 struct Sizes<'a> {
@@ -93,7 +106,7 @@ impl<'a> Sizes<'a> {
             FeedForward::Experts(experts) => {
                 let inner = experts.inner as f64 / f64::from(self.run.layout.expert_tensor);
                 let rows = self.own * experts.active as f64 * f64::from(self.run.layout.expert_tensor);
-                rows * if experts.gated { 2.0 * inner } else { inner }
+                self.run.expert_imbalance * rows * if experts.gated { 2.0 * inner } else { inner }
             }
         };
         (inner + 2.0 * self.own * width as f64) * self.bytes
@@ -103,7 +116,9 @@ impl<'a> Sizes<'a> {
         let (width, tensor) = (text.width as f64, f64::from(self.run.layout.tensor));
         // The block's input, which the norm keeps, and the norm's result.
         sum.other += self.own * width * self.bytes;
-        sum.cheap += self.own * width * self.input;
+        let norms = Modules::NONE.and(Module::Norms);
+        sum.cheap += sum.made(norms, self.own * width * self.input);
+        let expansion = Modules::NONE.and(Module::LatentExpansion);
         let (heads, queries, keys, values) = match &blocks.mixer {
             Mixer::Attention(attention) => {
                 let heads = attention.heads as f64 / tensor;
@@ -115,13 +130,18 @@ impl<'a> Sizes<'a> {
                 let ranks = (latent.q_rank.unwrap_or(0) + latent.kv_rank) as f64;
                 // Compressed queries, keys and values, and their norms' results.
                 sum.other += self.own * (ranks + latent.rope_head_dim as f64) * self.bytes;
-                sum.cheap += self.own * ranks * self.input;
+                sum.cheap += sum.made(expansion, self.own * ranks * self.input);
                 let width = heads * latent.qk_head_dim() as f64;
                 (heads, width, width, heads * latent.v_head_dim as f64)
             }
             _ => return,
         };
-        sum.other += self.tokens * (queries + keys + values) * self.bytes;
+        let expanded = self.tokens * (queries + keys + values) * self.bytes;
+        sum.other += if matches!(blocks.mixer, Mixer::LatentAttention(_)) {
+            sum.made(expansion, expanded)
+        } else {
+            expanded
+        };
         let results = match &blocks.mixer {
             Mixer::LatentAttention(latent) => heads * latent.v_head_dim as f64,
             _ => queries,
@@ -132,13 +152,14 @@ impl<'a> Sizes<'a> {
             sum.other += self.tokens * results * self.bytes;
         }
         let length = self.run.batch.sequence as f64;
+        let core = Modules::NONE.and(Module::AttentionCore);
         if self.run.framework.fused_attention {
             // The logarithm of each row's sum, in fp32.
-            sum.other += self.tokens * heads * 4.0;
+            sum.other += sum.made(core, self.tokens * heads * 4.0);
         } else {
             // Softmax's result; with dropout its mask and its result.
             let dropout = if self.run.framework.dropout { 1.0 + self.bytes } else { 0.0 };
-            sum.core += self.tokens * length * heads * (self.bytes + dropout);
+            sum.core += sum.made(core, self.tokens * length * heads * (self.bytes + dropout));
         }
         self.dropout(width, sum);
     }
@@ -154,38 +175,42 @@ impl<'a> Sizes<'a> {
         let hidden = width as f64;
         if *feed_forward != FeedForward::None {
             sum.other += self.own * hidden * self.bytes;
-            sum.cheap += self.own * hidden * self.input;
+            sum.cheap += sum.made(Modules::NONE.and(Module::Norms), self.own * hidden * self.input);
         }
         match feed_forward {
             FeedForward::None => {}
             FeedForward::Dense(dense) => {
-                self.dense(self.tokens, dense, f64::from(self.run.layout.tensor), sum)
+                let by = Modules::NONE.and(Module::Mlp);
+                self.dense(self.tokens, dense, f64::from(self.run.layout.tensor), [by; 2], sum);
             }
             FeedForward::Experts(experts) => self.experts(hidden, experts, sum),
         }
         self.dropout(hidden, sum);
     }
 
-    fn dense(&self, rows: f64, dense: &Dense, split: f64, sum: &mut Sum) {
+    /// `by`: modules that make the activation's input, and its result.
+    fn dense(&self, rows: f64, dense: &Dense, split: f64, by: [Modules; 2], sum: &mut Sum) {
         let inner = dense.inner as f64 / split;
         let into = if dense.gated { 2.0 * inner } else { inner };
-        sum.other += rows * into * self.bytes;
-        sum.cheap += rows * inner * self.input;
+        sum.other += sum.made(by[0], rows * into * self.bytes);
+        sum.cheap += sum.made(by[1], rows * inner * self.input);
     }
 
     /// Router scores in fp32, tokens in the order of experts, what the experts keep, and their results, which the weights'
     /// gradients need.
     fn experts(&self, width: f64, experts: &Experts, sum: &mut Sum) {
         let shared = f64::from(self.run.layout.expert_tensor);
-        let rows = self.own * experts.active as f64 * shared;
-        sum.other += self.own * experts.experts as f64 * 8.0;
-        sum.products += rows * width * self.input;
+        let rows = self.own * experts.active as f64 * shared * self.run.expert_imbalance;
+        let layer = Modules::NONE.and(Module::Experts);
+        sum.other += sum.made(layer, self.own * experts.experts as f64 * 8.0);
+        sum.products += sum.made(layer, rows * width * self.input);
         let one = Dense { inner: experts.inner, gated: experts.gated, bias: false };
-        self.dense(rows, &one, shared, sum);
-        sum.other += self.own * experts.active as f64 * width * self.bytes;
+        self.dense(rows, &one, shared, [layer, layer.and(Module::ExpertActivation)], sum);
+        sum.other += sum.made(layer, rows / shared * width * self.bytes);
         if experts.shared_inner > 0 {
             let common = Dense { inner: experts.shared_inner, gated: experts.gated, bias: false };
-            self.dense(self.tokens, &common, f64::from(self.run.layout.tensor), sum);
+            let by = [layer.and(Module::SharedExperts); 2];
+            self.dense(self.tokens, &common, f64::from(self.run.layout.tensor), by, sum);
         }
     }
 }

@@ -118,6 +118,17 @@ impl Check<'_> {
                 "sequence parallelism splits over tensor ranks: set tp above 1, or sp: false".to_owned(),
             );
         }
+        let pairs = matches!(
+            layout.schedule,
+            Schedule::OneForwardOneBackward | Schedule::Interleaved { .. } | Schedule::DualPipe
+        );
+        if layout.overlap_experts && !pairs {
+            return self.field(
+                "layout.overlap_experts",
+                "this schedule runs no forward pass beside a backward pass: choose 1f1b, interleaved or dualpipe"
+                    .to_owned(),
+            );
+        }
         let of_a_stage = u64::from(layout.tensor) * u64::from(layout.context) * u64::from(layout.data);
         let experts = u64::from(layout.expert) * u64::from(layout.expert_tensor);
         self.divides("layout.ep", experts, of_a_stage, "the devices of a stage, tp x cp x dp, as ep x etp")?;

@@ -18,6 +18,7 @@
 mod check;
 mod framework;
 mod precision;
+mod recompute;
 mod yaml;
 
 use goodput_model::Architecture;
@@ -28,6 +29,7 @@ use crate::cluster::Cluster;
 pub use check::RunError;
 pub use framework::{Framework, UnknownFramework};
 pub use precision::{Precision, UnknownPrecision};
+pub use recompute::{Module, Modules, Recompute};
 
 /// One training job, complete. Degrees multiply to the devices: `tp x cp x pp x dp`; experts are spread over `ep x etp` of
 /// them.
@@ -51,6 +53,8 @@ pub struct Run {
     pub batch: Batch,
     /// How the framework runs it.
     pub framework: Framework,
+    /// Tokens of the busiest rank of experts over the mean; no token is dropped.
+    pub expert_imbalance: f64,
 }
 
 /// Degrees of parallelism.
@@ -86,6 +90,10 @@ pub struct Layout {
     pub overlap_parameters: bool,
     /// Whether tensor-parallel exchanges are cut into pieces that run beside their products.
     pub overlap_tensor: bool,
+    /// Whether a micro-batch's exchanges of experts run beside another's computation: its forward pass beside a backward pass.
+    pub overlap_experts: bool,
+    /// Whether the network that all experts share runs beside the exchange.
+    pub overlap_shared_experts: bool,
     /// Layers of the first and of the last part less than those of the others (zero-bubble setups), whole layers.
     pub uneven_ends: [u32; 2],
 }
@@ -109,8 +117,21 @@ impl Default for Layout {
             overlap_gradients: false,
             overlap_parameters: false,
             overlap_tensor: false,
+            overlap_experts: false,
+            overlap_shared_experts: false,
             uneven_ends: [0, 0],
         }
+    }
+}
+
+impl Layout {
+    /// Whether one micro-batch's forward pass runs beside another's backward pass in a schedule that otherwise has one after the
+    /// other. DualPipe always pairs.
+    #[must_use]
+    pub fn pairs(&self) -> bool {
+        self.overlap_experts
+            && self.expert > 1
+            && matches!(self.schedule, Schedule::OneForwardOneBackward | Schedule::Interleaved { .. })
     }
 }
 
@@ -161,23 +182,6 @@ pub enum Sharding {
         /// Whether they are gathered again in the backward pass.
         reshard_after_forward: bool,
     },
-}
-
-/// What is computed again in the backward pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Recompute {
-    /// Nothing.
-    None,
-    /// The attention core: scores, softmax, dropout.
-    AttentionCore,
-    /// Norms, activations and other cheap modules.
-    Cheap,
-    /// All but attention and every other product (torchtitan's selective `op`).
-    EveryOtherProduct,
-    /// Whole layers.
-    Full,
-    /// So many layers of each stage whole.
-    Layers(u32),
 }
 
 /// The optimizer.

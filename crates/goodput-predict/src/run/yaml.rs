@@ -51,6 +51,10 @@ struct LayoutFile {
     overlap_gradients: bool,
     overlap_parameters: bool,
     overlap_tensor: bool,
+    #[serde(alias = "moe_a2a_overlap", alias = "overlap_expert_exchange")]
+    overlap_experts: bool,
+    #[serde(alias = "moe_shared_expert_overlap")]
+    overlap_shared_experts: bool,
     uneven_ends: [u32; 2],
 }
 
@@ -74,6 +78,8 @@ impl Default for LayoutFile {
             overlap_gradients: false,
             overlap_parameters: false,
             overlap_tensor: false,
+            overlap_experts: false,
+            overlap_shared_experts: false,
             uneven_ends: [0, 0],
         }
     }
@@ -167,6 +173,7 @@ impl Run {
             batch: file.batch,
             framework: Framework::named(&file.framework)
                 .map_err(|error| field("framework", error.to_string()))?,
+            expert_imbalance: 1.0,
         };
         run.check(label)?;
         Ok(run)
@@ -284,6 +291,8 @@ impl LayoutFile {
             overlap_gradients: self.overlap_gradients,
             overlap_parameters: self.overlap_parameters,
             overlap_tensor: self.overlap_tensor,
+            overlap_experts: self.overlap_experts,
+            overlap_shared_experts: self.overlap_shared_experts,
             uneven_ends: self.uneven_ends,
         })
     }

@@ -2,6 +2,7 @@
 
 use super::program::Kind;
 use super::{Pipeline, Unschedulable, parts_of_a_stage, positions};
+use crate::run::Schedule;
 
 /// Costs of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -36,6 +37,8 @@ pub(super) fn table(pipeline: &Pipeline, costs: &mut Vec<Cost>) -> Result<(), Un
             part.input_gradient_ns,
             part.weight_gradient_ns,
             part.beside_backward_ns.unwrap_or(0.0),
+            part.hidden_ns[0],
+            part.hidden_ns[1],
             part.send_forward_ns,
             part.send_backward_ns,
             part.activation,
@@ -48,9 +51,16 @@ pub(super) fn table(pipeline: &Pipeline, costs: &mut Vec<Cost>) -> Result<(), Un
         let [before, after] = positions(pipeline.schedule, pipeline.stages, stage, at % parts);
         let [forward, input, weight] =
             [part.forward_ns, part.input_gradient_ns, part.weight_gradient_ns].map(round);
+        let is_dual = pipeline.schedule == Schedule::DualPipe;
+        let [hidden_forward, hidden_backward] =
+            [round(part.hidden_ns[0]).min(forward), round(part.hidden_ns[1]).min(input + weight)];
         let paired = part.beside_backward_ns.map(round).unwrap_or_else(|| {
+            if !is_dual {
+                return forward - hidden_forward;
+            }
             let other = &pipeline.parts[stage * parts + (parts - 1 - at % parts)];
-            forward + round(other.input_gradient_ns) + round(other.weight_gradient_ns)
+            let backward = round(other.input_gradient_ns) + round(other.weight_gradient_ns);
+            forward - hidden_forward + backward - round(other.hidden_ns[1]).min(backward)
         });
         let arrives_forward =
             before.map_or(0.0, |(stage, part)| round(pipeline.parts[stage * parts + part].send_forward_ns));
@@ -77,9 +87,14 @@ pub(super) fn table(pipeline: &Pipeline, costs: &mut Vec<Cost>) -> Result<(), Un
                     (weight, 0.0, 0.0, half, -part.weight_activation.min(part.activation))
                 }
                 Kind::PairedForward => {
-                    (paired, arrives_forward, send_forward, host_forward + host_backward, part.activation)
+                    let enqueue_ns = if is_dual { host_forward + host_backward } else { host_forward };
+                    (paired, arrives_forward, send_forward, enqueue_ns, part.activation)
                 }
-                Kind::PairedBackward => (0.0, 0.0, send_backward, 0.0, -part.activation),
+                Kind::PairedBackward if is_dual => (0.0, 0.0, send_backward, 0.0, -part.activation),
+                Kind::PairedBackward => {
+                    let duration_ns = input + weight - hidden_backward;
+                    (duration_ns, 0.0, send_backward, host_backward, -part.activation)
+                }
                 Kind::Gate => (0.0, arrives_backward, 0.0, 0.0, 0.0),
             };
             let blocked_ns = if pipeline.blocking_sends { send_ns } else { 0.0 };

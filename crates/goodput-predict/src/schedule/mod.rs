@@ -45,6 +45,10 @@ pub struct Pipeline {
     /// Parts of the model, those of stage 0 first, [`parts_of_a_stage`] each. Part 0 of DualPipe's stage s is position s of the model, part
     /// 1 position p - 1 - s.
     pub parts: Vec<Part>,
+    /// One forward, one backward, interleaved or not: whether the two run beside each other once the pipeline is full, so that exchanges
+    /// of one hide beside the other's computation. One more forward comes first (Megatron-Core's combined schedule, which is interleaved);
+    /// without interleaving two for each later stage.
+    pub pairs: bool,
     /// Whether a stage waits for its own sends (Megatron without overlap of point-to-point exchanges) or computes on.
     pub blocking_sends: bool,
     /// What each stage exchanges with its replicas; empty when nothing.
@@ -67,7 +71,10 @@ pub struct Part {
     pub input_gradient_ns: f64,
     /// Gradient of the weights; runs right after the other unless the schedule splits them.
     pub weight_gradient_ns: f64,
-    /// DualPipe: forward of this part beside the whole backward of the stage's other part. Their sum when `None`.
+    /// What a forward beside a backward hides of this part's forward and of its backward.
+    pub hidden_ns: [f64; 2],
+    /// DualPipe: forward of this part beside the whole backward of the stage's other part. Their sum, less what each hides, when
+    /// `None`.
     pub beside_backward_ns: Option<f64>,
     /// Transfer of the output to the next part.
     pub send_forward_ns: f64,
@@ -119,6 +126,7 @@ impl Pipeline {
             stages,
             micro_batches,
             parts: vec![part; stages * parts_of_a_stage(schedule)],
+            pairs: false,
             blocking_sends: false,
             exchanges: Vec::new(),
             optimizer_ns: Vec::new(),

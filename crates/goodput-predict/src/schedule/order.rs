@@ -16,7 +16,7 @@ pub enum Pass {
     InputGradient,
     /// Gradient of the weights.
     WeightGradient,
-    /// Forward beside the whole backward that [`Pass::PairedBackward`] names next (DualPipe).
+    /// Forward beside the whole backward that [`Pass::PairedBackward`] names next (DualPipe, and wherever pipelines pair).
     PairedForward,
     /// The backward of such a pair.
     PairedBackward,
@@ -57,6 +57,7 @@ pub(super) fn of_stage(
     schedule: Schedule,
     stages: usize,
     micro_batches: usize,
+    pairs: bool,
     stage: usize,
     steps: &mut Vec<Step>,
 ) {
@@ -66,24 +67,28 @@ pub(super) fn of_stage(
             steps.extend((0..micro_batches).map(|m| step(Pass::Forward, 0, m)));
             steps.extend((0..micro_batches).map(|m| step(Pass::Backward, 0, m)));
         }
-        Schedule::OneForwardOneBackward => one_part(stages, micro_batches, stage, steps),
+        Schedule::OneForwardOneBackward => one_part(stages, micro_batches, pairs, stage, steps),
         Schedule::Interleaved { parts } => {
-            interleaved(stages, parts as usize, micro_batches, stage, steps);
+            interleaved(stages, parts as usize, micro_batches, pairs, stage, steps);
         }
         Schedule::ZeroBubbleH1 | Schedule::ZeroBubble2p => handcrafted(stages, micro_batches, stage, steps),
         Schedule::DualPipe => dual(stages, micro_batches, stage, steps),
     }
 }
 
-fn one_part(stages: usize, micro_batches: usize, stage: usize, steps: &mut Vec<Step>) {
+fn one_part(stages: usize, micro_batches: usize, pairs: bool, stage: usize, steps: &mut Vec<Step>) {
     let all = (0..micro_batches).map(|m| (0, m));
-    alternate(stages - stage - 1, micro_batches, steps, all.clone(), all);
+    // In pairs each stage on the way back does a forward too, so that twice as many are needed to fill the way.
+    let warm_up = (stages - stage - 1) * if pairs { 2 } else { 1 };
+    alternate(warm_up, micro_batches, pairs, steps, all.clone(), all);
 }
 
-/// So many forwards to warm up, then a forward and a backward in turn, then the rest of the backwards.
+/// So many forwards to warm up, then a forward and a backward in turn, then the rest of the backwards. In pairs the two run beside each
+/// other, after one more forward.
 fn alternate(
     warm_up: usize,
     count: usize,
+    pairs: bool,
     steps: &mut Vec<Step>,
     forwards: impl Iterator<Item = (usize, usize)>,
     backwards: impl Iterator<Item = (usize, usize)>,
@@ -91,19 +96,27 @@ fn alternate(
     let forward = |(part, micro_batch)| step(Pass::Forward, part, micro_batch);
     let backward = |(part, micro_batch)| step(Pass::Backward, part, micro_batch);
     let (mut forwards, mut backwards) = (forwards.map(forward), backwards.map(backward));
-    let warm_up = warm_up.min(count);
+    let warm_up = (warm_up + usize::from(pairs)).min(count);
     steps.extend(forwards.by_ref().take(warm_up));
+    let paired = |step: Step, pass| Step { pass: if pairs { pass } else { step.pass }, ..step };
     for _ in warm_up..count {
-        steps.extend(forwards.next());
-        steps.extend(backwards.next());
+        steps.extend(forwards.next().map(|step| paired(step, Pass::PairedForward)));
+        steps.extend(backwards.next().map(|step| paired(step, Pass::PairedBackward)));
     }
     steps.extend(backwards);
 }
 
 /// Megatron's interleaved order (`forward_backward_pipelining_with_interleaving`): groups of p micro-batches go through part after part.
-fn interleaved(stages: usize, parts: usize, micro_batches: usize, stage: usize, steps: &mut Vec<Step>) {
+fn interleaved(
+    stages: usize,
+    parts: usize,
+    micro_batches: usize,
+    pairs: bool,
+    stage: usize,
+    steps: &mut Vec<Step>,
+) {
     if parts == 1 {
-        return one_part(stages, micro_batches, stage, steps);
+        return one_part(stages, micro_batches, pairs, stage, steps);
     }
     let groups = (0..micro_batches).step_by(stages);
     let through = move |group: usize, part: usize| (group..group + stages).map(move |m| (part, m));
@@ -111,7 +124,7 @@ fn interleaved(stages: usize, parts: usize, micro_batches: usize, stage: usize, 
         groups.clone().flat_map(move |group| (0..parts).flat_map(move |part| through(group, part)));
     let backwards = groups.flat_map(move |group| (0..parts).rev().flat_map(move |part| through(group, part)));
     let warm_up = (stages - stage - 1) * 2 + (parts - 1) * stages;
-    alternate(warm_up, micro_batches * parts, steps, forwards, backwards);
+    alternate(warm_up, micro_batches * parts, pairs, steps, forwards, backwards);
 }
 
 /// ZB-H1 (arXiv:2401.10241, 2.1): 1F1B, with weight gradients so many micro-batches late that every stage holds the same number.

@@ -78,6 +78,13 @@ pub(super) struct Op {
     pub gives: u32,
 }
 
+impl Op {
+    /// Whether its result goes anywhere: that of a wait does not.
+    pub const fn is_read(&self) -> bool {
+        self.gives > UNREAD
+    }
+}
+
 /// Slot that is always zero.
 pub(super) const NOTHING: u32 = 0;
 /// Slot that nobody reads.
@@ -97,6 +104,8 @@ pub(super) struct Program {
     /// How often each class runs.
     pub counts: Vec<u32>,
     lanes: usize,
+    /// Operations of a part for each micro-batch once the pipeline is full.
+    each: usize,
     stages: usize,
     parts: usize,
 }
@@ -111,14 +120,14 @@ impl Program {
         let repeats = !matches!(pipeline.schedule, Schedule::GPipe | Schedule::DualPipe);
         let short = micro_batches % stages + GROUPS * stages;
         if repeats && short < micro_batches {
-            let mut program = Self::of_static(pipeline.schedule, stages, short)?;
+            let mut program = Self::of_static(pipeline, short)?;
             if program.find_body() {
                 program.runs += (micro_batches - short) / stages;
                 program.count();
                 return Ok(program);
             }
         }
-        let mut program = Self::of_static(pipeline.schedule, stages, micro_batches)?;
+        let mut program = Self::of_static(pipeline, micro_batches)?;
         program.count();
         Ok(program)
     }
@@ -126,7 +135,7 @@ impl Program {
     /// Every pass written out, nothing repeated.
     #[cfg(test)]
     pub fn unrolled(pipeline: &Pipeline) -> Result<Self, Unschedulable> {
-        let mut program = Self::of_static(pipeline.schedule, pipeline.stages, pipeline.micro_batches)?;
+        let mut program = Self::of_static(pipeline, pipeline.micro_batches)?;
         program.count();
         Ok(program)
     }
@@ -142,13 +151,19 @@ impl Program {
         Ok(program)
     }
 
-    fn of_static(schedule: Schedule, stages: usize, micro_batches: usize) -> Result<Self, Unschedulable> {
+    fn of_static(pipeline: &Pipeline, micro_batches: usize) -> Result<Self, Unschedulable> {
+        let (schedule, stages) = (pipeline.schedule, pipeline.stages);
         let mut orders = vec![Vec::new(); stages];
         for (stage, steps) in orders.iter_mut().enumerate() {
             steps.reserve(3 * micro_batches * parts_of_a_stage(schedule));
-            order::of_stage(schedule, stages, micro_batches, stage, steps);
+            order::of_stage(schedule, stages, micro_batches, pipeline.pairs, stage, steps);
         }
-        merge(schedule, &orders, micro_batches)
+        let mut program = merge(schedule, &orders, micro_batches)?;
+        if pipeline.pairs {
+            // A gate, a forward, a backward.
+            program.each = 3;
+        }
+        Ok(program)
     }
 
     /// The micro-batch of an operation; of the body's first run for one of the body.
@@ -159,14 +174,14 @@ impl Program {
     /// Finds two pieces, one after the other, that are the same but for p micro-batches.
     fn find_body(&mut self) -> bool {
         let group = self.stages * self.stages * self.parts;
-        let length = group * self.lanes;
-        let stride = length as u32;
+        let length = group * self.each;
+        let stride = (group * self.lanes) as u32;
+        let moved = |slot: u32| if slot < FIRST_SLOT as u32 { slot } else { slot + stride };
         let same = |early: &Op, late: &Op| {
-            let needs = if early.needs < FIRST_SLOT as u32 { early.needs } else { early.needs + stride };
             early.stage == late.stage
                 && early.class == late.class
-                && needs == late.needs
-                && early.gives + stride == late.gives
+                && moved(early.needs) == late.needs
+                && moved(early.gives) == late.gives
         };
         let mut streak = 0;
         for at in 0..self.ops.len().saturating_sub(length) {
@@ -184,7 +199,7 @@ impl Program {
     /// Whether nothing from the second piece on needs what came before the first.
     fn reaches_back_to(&self, first: usize, length: usize) -> bool {
         let mut early = vec![false; self.slots];
-        for op in &self.ops[..first] {
+        for op in self.ops[..first].iter().filter(|op| op.is_read()) {
             early[op.gives as usize] = true;
         }
         self.ops[first + length..].iter().all(|op| !early[op.needs as usize])
@@ -232,6 +247,7 @@ fn merge(schedule: Schedule, orders: &[Vec<Step>], micro_batches: usize) -> Resu
         ops: Vec::with_capacity(orders.iter().map(Vec::len).sum()),
         slots: FIRST_SLOT + micro_batches * parts * stages * lanes,
         lanes,
+        each: lanes,
         stages,
         parts,
         ..Program::default()

@@ -21,8 +21,8 @@ pub struct Simulator {
     timeline: Timeline,
 }
 
-/// Schedule, its parts, stages and micro-batches.
-type Shape = (u8, usize, usize, usize);
+/// Schedule, its parts, stages and micro-batches, whether it pairs.
+type Shape = (u8, usize, usize, usize, bool);
 
 /// Operations of all lists kept (12 bytes each); beyond, they are made anew.
 const KEPT_OPS: usize = 2_000_000;
@@ -120,7 +120,7 @@ fn shape(pipeline: &Pipeline) -> Shape {
         Schedule::ZeroBubble2p => 4,
         Schedule::DualPipe => 5,
     };
-    (schedule, parts_of_a_stage(pipeline.schedule), pipeline.stages, pipeline.micro_batches)
+    (schedule, parts_of_a_stage(pipeline.schedule), pipeline.stages, pipeline.micro_batches, pipeline.pairs)
 }
 
 impl State {
@@ -154,7 +154,7 @@ impl State {
         let mut run = 0;
         while run < program.runs {
             if run > 0 {
-                for op in body {
+                for op in body.iter().filter(|op| op.is_read()) {
                     self.arrived[(op.gives - program.stride) as usize] = self.arrived[op.gives as usize];
                 }
             }
@@ -225,8 +225,9 @@ impl State {
     /// of times of this and the last run, so that all later runs do the same.
     fn skip(&mut self, body: &[Op], stride: u32, runs: usize) -> bool {
         let moved = |op: &Op| self.arrived[op.gives as usize] - self.arrived[(op.gives - stride) as usize];
-        let Some(by) = body.first().map(moved) else { return false };
-        if !body.iter().all(|op| moved(op) == by) {
+        let read = || body.iter().filter(|op| op.is_read());
+        let Some(by) = read().next().map(moved) else { return false };
+        if !read().all(|op| moved(op) == by) {
             return false;
         }
         // The host keeps its distance, or falls behind without being waited for.
@@ -238,7 +239,7 @@ impl State {
             return false;
         }
         let runs = runs as f64;
-        for op in body {
+        for op in read() {
             self.arrived[op.gives as usize] += by * runs;
             self.arrived[(op.gives - stride) as usize] += by * runs;
         }
@@ -273,7 +274,7 @@ mod tests {
         fn long_steps_are_those_written_out(
             kind in 0..3, stages in 1_usize..6, parts in 1_u32..4, groups in 1_usize..40, rest in 0_usize..5, equal in any::<bool>(),
             times in prop::collection::vec(prop::array::uniform4(0.0..1000.0_f64), 18), enqueue in prop::option::of(0.0..900.0_f64),
-            waits_for_receives in any::<bool>(), blocking_sends in any::<bool>(),
+            waits_for_receives in any::<bool>(), blocking_sends in any::<bool>(), pairs in any::<bool>(),
         ) {
             let (schedule, stages, rest) = match kind {
                 0 => (Schedule::OneForwardOneBackward, stages, rest),
@@ -284,9 +285,10 @@ mod tests {
             for (at, part) in pipeline.parts.iter_mut().enumerate() {
                 let [forward_ns, input_gradient_ns, weight_gradient_ns, send] = times[if equal { 0 } else { at }];
                 *part = Part { forward_ns, input_gradient_ns, weight_gradient_ns, send_forward_ns: send / 4.0, send_backward_ns: send / 3.0,
-                    activation: 1.0, weight_activation: 0.5, ..Part::default() };
+                    hidden_ns: [forward_ns / 3.0, input_gradient_ns / 5.0], activation: 1.0, weight_activation: 0.5, ..Part::default() };
             }
             pipeline.blocking_sends = blocking_sends;
+            pipeline.pairs = pairs && kind != 2;
             pipeline.host = enqueue.map(|ns| Host { forward_ns: ns, backward_ns: 1.7 * ns, waits_for_receives });
             let [fast, whole] = both(&pipeline);
             prop_assert_eq!(fast, whole);

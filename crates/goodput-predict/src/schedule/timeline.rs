@@ -5,6 +5,7 @@ use super::exchange::reduced;
 use super::program::{Kind, Program};
 use super::simulate::State;
 use super::{Pipeline, parts_of_a_stage};
+use crate::run::Schedule;
 
 /// Where the time of one stage goes. The parts add up to the step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -25,6 +26,8 @@ pub struct StageTime {
     pub optimizer_ns: f64,
     /// Nothing to do: other stages have not come so far.
     pub bubble_ns: f64,
+    /// What forwards beside backwards took less than one after the other; not a part of the step.
+    pub hidden_ns: f64,
     /// Most activations held at once, in the unit of [`Part::activation`](super::Part::activation).
     pub peak_activation: f64,
 }
@@ -91,6 +94,17 @@ pub(super) fn settle(
             time.forward_ns += total(Kind::Forward) + total(Kind::FirstForward);
             time.backward_ns +=
                 total(Kind::Backward) + total(Kind::InputGradient) + total(Kind::WeightGradient);
+            if pipeline.schedule != Schedule::DualPipe {
+                let saved = |alone: Kind, paired: Kind| {
+                    let [alone, class] = [alone, paired].map(|kind| kind.class(part));
+                    f64::from(program.counts[class]) * (costs[alone].duration_ns - costs[class].duration_ns)
+                };
+                time.forward_ns += total(Kind::PairedForward);
+                time.backward_ns += total(Kind::PairedBackward);
+                time.hidden_ns +=
+                    saved(Kind::Forward, Kind::PairedForward) + saved(Kind::Backward, Kind::PairedBackward);
+                continue;
+            }
             // A pair is told apart as its passes would be alone.
             let pairs = total(Kind::PairedForward);
             let other = at * parts + (parts - 1 - part % parts);
@@ -99,6 +113,8 @@ pub(super) fn settle(
                 costs[Kind::Backward.class(other)].duration_ns,
             );
             let share = if forward > 0.0 { forward / (forward + backward) } else { 0.0 };
+            let count = f64::from(program.counts[Kind::PairedForward.class(part)]);
+            time.hidden_ns += count * (forward + backward) - pairs;
             time.forward_ns += round(pairs * share);
             time.backward_ns += pairs - round(pairs * share);
         }

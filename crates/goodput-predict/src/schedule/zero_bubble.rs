@@ -20,7 +20,14 @@ pub(super) fn plan(pipeline: &Pipeline, costs: &[Cost]) -> Result<Program, Unsch
         || {
             let mut orders = vec![Vec::new(); pipeline.stages];
             for (stage, steps) in orders.iter_mut().enumerate() {
-                order::of_stage(pipeline.schedule, pipeline.stages, pipeline.micro_batches, stage, steps);
+                order::of_stage(
+                    pipeline.schedule,
+                    pipeline.stages,
+                    pipeline.micro_batches,
+                    false,
+                    stage,
+                    steps,
+                );
             }
             orders
         },

@@ -29,6 +29,7 @@ struct Split {
     degrees: [u32; 6],
     sequence_parallel: bool,
     overlap_tensor: bool,
+    pairs: bool,
     context_method: ContextMethod,
     recompute: Recompute,
     micro: u64,
@@ -83,6 +84,7 @@ impl<'a> Predicted<'a> {
             ],
             sequence_parallel: layout.sequence_parallel,
             overlap_tensor: layout.overlap_tensor,
+            pairs: layout.pairs() || layout.schedule == Schedule::DualPipe,
             context_method: layout.context_method,
             recompute,
             micro: run.batch.micro,
@@ -90,8 +92,12 @@ impl<'a> Predicted<'a> {
         self.blocks.get(key, |_| {
             let run = Run { recompute, ..run.clone() };
             let units = Units::new(&run, self.text, &Layers::new(&run, &self.tables)).ok()?;
+            // A forward beside a backward hides some of it, in all but the first and the last micro-batches.
+            let hides = run.layout.pairs() || run.layout.schedule == Schedule::DualPipe;
             let ns = |costs: &PassCosts| {
+                let hidden = if hides { costs.hidden_ns.iter().sum() } else { 0.0 };
                 costs.forward.ns + costs.recompute.ns + costs.input_gradient.ns + costs.weight_gradient.ns
+                    - hidden
             };
             let each = || units.blocks.iter().map(|[_, block]| ns(block));
             let counts = self.text.decoder.iter().map(|group| group.blocks as f64);

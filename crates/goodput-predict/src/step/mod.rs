@@ -167,6 +167,7 @@ impl Predictor {
                 prediction.recompute_ns += part.costs.recompute.ns * passed * share;
             }
             let mut terms = busy.terms;
+            terms.add(Term::ExpertExchange, -time.hidden_ns.min(terms.of(Term::ExpertExchange)));
             terms.add(Term::Launch, time.host_ns + step_host_ns);
             terms.add(Term::PipelineExchange, time.send_ns);
             terms.add(Term::DataExchange, time.gather_ns + time.reduce_ns);

@@ -95,7 +95,7 @@ impl Stages {
             .collect();
         let mut launches = [0.0; 2];
         for held in self.stages.iter().flat_map(|stage| self.parts(stage)) {
-            let PassCosts { forward, recompute, input_gradient, weight_gradient } = &held.costs;
+            let PassCosts { forward, recompute, input_gradient, weight_gradient, .. } = &held.costs;
             launches[0] += forward.launches * host.launch_us;
             launches[1] += recompute.launches * host.launch_us
                 + (input_gradient.launches + weight_gradient.launches) * host.backward_launch_us;
@@ -116,6 +116,7 @@ impl Stages {
             stages: self.stages.len(),
             micro_batches,
             parts,
+            pairs: run.layout.pairs(),
             blocking_sends: waits,
             exchanges: self.stages.iter_mut().map(|stage| std::mem::take(&mut stage.exchange)).collect(),
             optimizer_ns,
@@ -170,11 +171,12 @@ impl Held {
     }
 
     fn part(&self, send_ns: f64) -> Part {
-        let PassCosts { forward, recompute, input_gradient, weight_gradient } = &self.costs;
+        let PassCosts { forward, recompute, input_gradient, weight_gradient, hidden_ns } = &self.costs;
         Part {
             forward_ns: forward.ns,
             input_gradient_ns: recompute.ns + input_gradient.ns,
             weight_gradient_ns: weight_gradient.ns,
+            hidden_ns: *hidden_ns,
             beside_backward_ns: None,
             send_forward_ns: send_ns,
             send_backward_ns: send_ns,

@@ -78,6 +78,8 @@ pub(super) fn layout(row: &Fields, devices: u32) -> Result<Layout, Refusal> {
         overlap_gradients: row.switch("dp_overlap")?,
         overlap_parameters: row.switch("param_overlap")?,
         overlap_tensor: row.switch("tp_comm_overlap")? && tensor > 1,
+        overlap_experts: row.optional_switch("moe_a2a_overlap")?.unwrap_or(false),
+        overlap_shared_experts: row.optional_switch("moe_shared_expert_overlap")?.unwrap_or(false),
         uneven_ends,
     })
 }

@@ -80,6 +80,7 @@ pub(super) fn convert(mut row: Fields, rules: &Rules, clusters: &Clusters) -> Re
         framework: settings::framework(&row)?,
         layout,
         cluster,
+        expert_imbalance: 1.0,
     };
     run.check("row").map_err(|error| match error {
         RunError::Field { field, message, .. } => {

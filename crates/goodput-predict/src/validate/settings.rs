@@ -3,7 +3,7 @@
 use super::fields::{Fields, Refusal};
 use crate::collective::Release;
 use crate::kernel::{AttentionKernel, Dispatch, Format, Fusion};
-use crate::run::{Framework, Optimizer, Precision, Recompute};
+use crate::run::{Framework, Module, Modules, Optimizer, Precision, Recompute};
 
 /// What is said under `recompute`, by its first words.
 pub(super) fn recompute(row: &Fields) -> Result<Recompute, Refusal> {
@@ -13,8 +13,7 @@ pub(super) fn recompute(row: &Fields) -> Result<Recompute, Refusal> {
         let layers = layers.parse().map_err(|_| row.refuse("recompute", "full, N layers"))?;
         return Ok(Recompute::Layers(layers));
     }
-    // torchtitan's selection "op" keeps attention and every other product; Megatron's modules but the attention core are
-    // cheap beside the layer.
+    // torchtitan's selection "op" keeps attention and every other product.
     match text.as_str() {
         "none" => Ok(Recompute::None),
         _ if starts("none ") => Ok(Recompute::None),
@@ -24,8 +23,12 @@ pub(super) fn recompute(row: &Fields) -> Result<Recompute, Refusal> {
             Ok(Recompute::AttentionCore)
         }
         _ if starts("selective ac") => Ok(Recompute::EveryOtherProduct),
-        _ if starts("selective modules: ") => Ok(Recompute::Cheap),
         _ => {
+            let named =
+                text.strip_prefix("selective modules: ").map(|names| names.split('+').map(Module::named));
+            if let Some(modules) = named.and_then(Iterator::collect::<Option<Modules>>) {
+                return Ok(Recompute::Modules(modules));
+            }
             let expected = "none, full, full, N layers, selective (core attention), selective AC per op or \
                             selective modules: NAMES";
             Err(row.refuse("recompute", expected))
@@ -125,7 +128,10 @@ mod tests {
     #[case("full, 5 layers", Recompute::Layers(5))]
     #[case("selective (core attention) + sequence parallel", Recompute::AttentionCore)]
     #[case("selective AC (op-level)", Recompute::EveryOtherProduct)]
-    #[case("selective modules: layernorm+moe_act", Recompute::Cheap)]
+    #[case(
+        "selective modules: layernorm+moe_act",
+        Recompute::Modules(Modules::NONE.and(Module::Norms).and(Module::ExpertActivation))
+    )]
     fn texts_of_recompute(#[case] text: &str, #[case] expected: Recompute) {
         assert_eq!(recompute(&row("recompute", text)).unwrap(), expected);
     }

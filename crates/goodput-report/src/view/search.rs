@@ -120,6 +120,7 @@ fn layout(found: &Found, mfu: Option<f64>) -> LayoutView {
             Recompute::None => "none".to_owned(),
             Recompute::AttentionCore => "attention core".to_owned(),
             Recompute::Cheap => "cheap modules".to_owned(),
+            Recompute::Modules(modules) => modules.names().collect::<Vec<_>>().join(" + "),
             Recompute::EveryOtherProduct => "every other product".to_owned(),
             Recompute::Full => "full".to_owned(),
             Recompute::Layers(count) => format!("{count} layers a stage"),
