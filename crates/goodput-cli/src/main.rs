@@ -4,6 +4,7 @@ mod account;
 mod args;
 mod demo;
 mod error;
+mod explain;
 mod flops;
 mod mfu;
 mod output;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Timeline(args) => timeline::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Search(args) => search::run(&args),
         Command::Flops(args) => flops::run(&args),

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
 use crate::view::{
-    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SearchView, SelfCheckView,
-    TimelineView, TraceView, ValidationView,
+    AccountView, ConversionView, ExplainView, FlopsView, MfuAuditView, PredictionView, SearchView,
+    SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -84,6 +84,21 @@ impl TraceView {
             Format::Table => terminal::trace(self, style),
             Format::Json => json::render(self)?,
             Format::Html => html::trace(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
+    }
+}
+
+impl ExplainView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoMetrics`] for OpenMetrics: a trace is of one moment.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::explanation(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::explanation(self)?,
             Format::OpenMetrics => return Err(RenderError::NoMetrics),
         })
     }

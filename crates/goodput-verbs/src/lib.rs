@@ -12,6 +12,7 @@
 mod account;
 mod device;
 mod error;
+mod explain;
 mod fleet_file;
 mod flops;
 mod inputs;
@@ -30,6 +31,7 @@ mod validate;
 
 pub use account::{account, account_records, default_options};
 pub use error::{Place, VerbError};
+pub use explain::{ExplainRequest, explain};
 pub use fleet_file::fleet_file;
 pub use flops::{FlopsRequest, TrainingRequest, flop_counter, flops, self_check};
 pub use inputs::{Inputs, Watch};

@@ -125,7 +125,7 @@ pub fn trace(
 }
 
 /// Traces are measured once: no output may take the place of an input.
-fn refuse_overwriting(request: &TraceRequest, set: &ReadFiles) -> Result<(), VerbError> {
+pub(crate) fn refuse_overwriting(request: &TraceRequest, set: &ReadFiles) -> Result<(), VerbError> {
     let named = [&request.mesh, &request.device_file];
     let inputs = set.files.iter().map(|file| &file.path).chain(&request.timeline);
     let inputs: Vec<_> =
@@ -166,7 +166,7 @@ fn write_beside(request: &TraceRequest, analysis: &Analysis) -> Result<(), VerbE
 /// The files of the traces that were read.
 pub(crate) struct ReadFiles {
     pub files: Vec<FileReading>,
-    passed_over: Vec<PathBuf>,
+    pub passed_over: Vec<PathBuf>,
 }
 
 pub(crate) fn analysed(
@@ -204,7 +204,7 @@ fn stated_rank(text: &str) -> Result<(PathBuf, u32), VerbError> {
 const LONGEST_TRACE_NS: i64 = 86_400_000_000_000;
 
 /// What a person should know before trusting a figure.
-fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
+pub(crate) fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
     let mut warnings = Vec::new();
     for rank in &analysis.ranks {
         let name = rank.trace.path.display();
@@ -246,7 +246,7 @@ fn warnings(analysis: &Analysis, set: &ReadFiles) -> Vec<String> {
 }
 
 /// Files of a folder that are no traces: other things lie beside traces, so that they are named and fall short of nothing.
-fn passed_over(files: &[PathBuf]) -> Option<String> {
+pub(crate) fn passed_over(files: &[PathBuf]) -> Option<String> {
     let first = files.first()?;
     let (count, are) = if files.len() == 1 {
         ("1 file".to_owned(), "is")

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod explain;
 mod predict;
 mod trace;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_verbs::{WindowRequest, Work};
 
+pub use explain::ExplainArgs;
 pub use predict::{PredictArgs, SearchArgs, ValidateArgs};
 pub use trace::TraceArgs;
 
@@ -36,6 +38,8 @@ pub enum Command {
     Trace(TraceArgs),
     /// Step time, MFU and memory of a parallel layout, term by term.
     Predict(PredictArgs),
+    /// Predicted against traced, term by term: which term holds the gap.
+    Explain(ExplainArgs),
     /// Every feasible layout of a run, ranked.
     Search(SearchArgs),
     /// Prediction errors against measured runs, by source, device and layout.

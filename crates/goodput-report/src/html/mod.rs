@@ -3,12 +3,13 @@
 
 mod account;
 mod charts;
+mod explain;
 mod page;
 mod palette;
 mod timeline;
 mod trace;
 
-use crate::view::{AccountView, TimelineView, TraceView};
+use crate::view::{AccountView, ExplainView, TimelineView, TraceView};
 
 /// A fleet's account as one HTML page.
 ///
@@ -32,4 +33,12 @@ pub fn timeline(view: &TimelineView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn trace(view: &TraceView) -> Result<String, askama::Error> {
     trace::page(view).render()
+}
+
+/// A predicted step against the traced one as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn explanation(view: &ExplainView) -> Result<String, askama::Error> {
+    explain::page(view).render()
 }

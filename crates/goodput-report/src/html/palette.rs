@@ -8,6 +8,7 @@
 //! no launch explains.
 
 use goodput_core::{Boundary, Pattern};
+use goodput_explain::term::Term;
 use goodput_trace::class::Class;
 use goodput_trace::partition::{Charge, HostCause};
 
@@ -107,6 +108,34 @@ pub(super) const fn pattern(pattern: Pattern) -> &'static str {
         P::TermUnsettled => "#a8569e",
         P::ProgramUnsettled => "#bfa3c4",
     }
+}
+
+/// The colour of a term that prediction and trace share: that of its charges, with a blue for each axis of exchange.
+pub(super) const fn explained(term: Term) -> &'static str {
+    match term {
+        Term::Products => charge(Charge::Compute(Class::Gemm)),
+        Term::Attention => charge(Charge::Compute(Class::Attention)),
+        Term::Routing => charge(Charge::Compute(Class::MixtureOfExperts)),
+        Term::MemoryBound => charge(Charge::Compute(Class::Elementwise)),
+        Term::Optimizer => charge(Charge::Compute(Class::Optimizer)),
+        Term::Copies => charge(Charge::Copy),
+        Term::TensorExchange => "#1f5f96",
+        Term::ContextExchange => "#2f9fc0",
+        Term::ExpertExchange => "#7f9fe0",
+        Term::DataExchange => "#3f78c4",
+        Term::PipelineExchange => "#5fb0d8",
+        Term::OtherExchange => "#8fa9bd",
+        Term::Bubble => charge(Charge::Bubble),
+        Term::Waiting => charge(Charge::PeerWait),
+        Term::Host => charge(Charge::HostLate(HostCause::Dispatch)),
+        Term::Input => charge(Charge::HostLate(HostCause::DataLoader)),
+        Term::Unexplained => charge(Charge::Unattributed),
+    }
+}
+
+/// Whether the term stays open.
+pub(super) const fn is_explained_hatched(term: Term) -> bool {
+    matches!(term, Term::Unexplained | Term::OtherExchange)
 }
 
 /// Whether the trace leaves open what the time went to.

@@ -1,6 +1,7 @@
 //! Tables that more than one renderer shows: what stands in each row, free of how it is drawn.
 
 mod chain;
+mod explain;
 mod fleet;
 mod flops;
 mod jobs;
@@ -11,6 +12,10 @@ mod trace_kernels;
 mod trace_plan;
 
 pub(crate) use chain::{chain, job_chain};
+pub(crate) use explain::{
+    explain_findings, explained_exchanges, explained_kernels, explained_ranks, explained_stages,
+    explained_terms, same_job,
+};
 pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
 pub(crate) use flops::{components, conventions, recurrence, self_check};
 pub(crate) use jobs::{composed, jobs, size_curve};

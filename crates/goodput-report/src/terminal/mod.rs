@@ -1,6 +1,7 @@
 //! Terminal pages: tables that fit the width, colour only when asked.
 
 mod account;
+mod explain;
 mod flops;
 mod mfu;
 mod page;
@@ -14,8 +15,8 @@ mod validate;
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, ConversionView, FlopsView, MfuAuditView, PredictionView, SearchView, SelfCheckView,
-    TimelineView, TraceView, ValidationView,
+    AccountView, ConversionView, ExplainView, FlopsView, MfuAuditView, PredictionView, SearchView,
+    SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -36,6 +37,11 @@ pub fn trace(view: &TraceView, style: TerminalStyle) -> String {
 /// A predicted step as a terminal page.
 pub fn prediction(view: &PredictionView, style: TerminalStyle) -> String {
     predict::render(view, style)
+}
+
+/// A predicted step against the traced one as a terminal page.
+pub fn explanation(view: &ExplainView, style: TerminalStyle) -> String {
+    explain::render(view, style)
 }
 
 /// Prediction errors as a terminal page.

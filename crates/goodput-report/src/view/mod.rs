@@ -5,6 +5,7 @@ mod classes;
 mod composed;
 mod contract;
 mod exact;
+mod explain;
 mod flops;
 mod jobs;
 mod lanes;
@@ -28,6 +29,10 @@ pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
 };
 pub use exact::Exact;
+pub use explain::{
+    ExchangeView, ExplainFindingView, ExplainView, ExplainedRankView, ExplainedStageView, ExplainedTermView,
+    PairView, PartView, ProductRateView, RecomputeView, SameJobView, TracedStepsView,
+};
 pub use flops::{
     BatchView, BytesView, ComparisonView, ComponentView, ConventionView, DepartureView, FlopsInput,
     FlopsTotalsView, FlopsView, ParametersView, PassesView, RecurrenceCountView, RecurrenceView,

@@ -1,7 +1,9 @@
 //! Sentences that more than one renderer prints.
 
+mod explain;
 mod trace;
 
+pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};
 pub(crate) use trace::{
     audit, overlap, peers, roofline, sampling, term, trace_findings, trace_model, trace_scope, trace_title,
     triage, untraced,

@@ -3,6 +3,7 @@
 
 mod charges;
 mod cohorts;
+mod explain;
 mod heat;
 mod lanes;
 mod levers;
@@ -15,6 +16,7 @@ mod waterfall;
 
 pub(super) use charges::{Stack, charges};
 pub(super) use cohorts::waits;
+pub(super) use explain::{differences, paired_terms};
 pub(super) use heat::heat;
 pub(super) use lanes::lanes;
 pub(super) use levers::levers;
