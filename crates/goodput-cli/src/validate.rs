@@ -1,6 +1,6 @@
 //! `goodput validate`
 
-use goodput_verbs::ValidateRequest;
+use goodput_verbs::{RegressionRequest, ValidateRequest};
 
 use crate::args::ValidateArgs;
 use crate::error::CliError;
@@ -8,8 +8,22 @@ use crate::output::{self, Answer};
 
 /// Compares predictions with measured runs and prints the errors.
 pub fn run(args: &ValidateArgs) -> Result<Answer, CliError> {
-    let answer = goodput_verbs::validate(&ValidateRequest { runs: args.runs.clone() })?;
-    let text = answer.view.render(args.output.format.into(), output::short_style(&args.output));
-    output::write_short(&args.output, text)?;
-    Ok(if args.strict && answer.falls_short { Answer::FallsShort } else { Answer::Complete })
+    let ValidateArgs { runs, rules, by, regression, record, margin, rows, output } = args;
+    let request = ValidateRequest {
+        runs: runs.clone(),
+        rules: rules.clone(),
+        by: by.clone(),
+        regression: regression.as_ref().map(|file| RegressionRequest {
+            file: file.clone(),
+            record: *record,
+            margin: *margin,
+        }),
+        rows: rows.clone(),
+        output: output.output.clone(),
+    };
+    let answer = goodput_verbs::validate(&request)?;
+    let text = answer.view.render(output.format.into(), output::style_of(output.output.as_deref()));
+    output::write_to(output.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
+    let worse = answer.view.regression.is_some_and(|regression| !regression.worse.is_empty());
+    Ok(if worse || (output.strict && answer.falls_short) { Answer::FallsShort } else { Answer::Complete })
 }

@@ -62,47 +62,6 @@ fn a_job_that_does_not_fit_is_an_answer_that_falls_short_under_strict() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("does not fit"));
 }
 
-/// Two runs of our own columns: one that can be predicted, one whose degrees do not divide.
-const RUNS: &str = "\
-id,source_key,n_layers,hidden,n_heads,n_kv_heads,head_dim,ffn_hidden,ffn_type,vocab,tied_embeddings,seq_len,device_class,\
-n_devices,tp,sp,cp,pp,dp,zero_or_sharding,mbs,gbs,precision_class,recompute,step_time_s
-run-1,ours,32,4096,32,8,128,14336,swiglu,128256,no,8192,h100,8,1,no,1,1,8,zero-1,1,64,bf16,none,12.5
-run-2,ours,32,4096,32,8,128,14336,swiglu,128256,no,8192,h100,8,3,no,1,1,8,zero-1,1,64,bf16,none,12.5
-";
-
-fn validate(runs: &Path, options: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_goodput")).arg("validate").arg(runs).args(options).output().unwrap()
-}
-
-#[test]
-fn measured_runs_are_compared_and_odd_rows_refused_by_column() {
-    let folder = tempfile::tempdir().unwrap();
-    let runs = folder.path().join("runs.csv");
-    std::fs::write(&runs, RUNS).unwrap();
-    let output = validate(&runs, &["--format", "json", "--strict"]);
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let schema: Value = serde_json::from_str(include_str!("../../../schemas/validate.schema.json")).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<_> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    let row = &report["rows"][0];
-    let error = row["predicted_ns"].as_f64().unwrap() / row["measured_ns"].as_f64().unwrap() - 1.0;
-    assert!((report["mape"].as_f64().unwrap() - error.abs()).abs() < 1e-12);
-    assert_eq!(report["refused"][0]["field"], "tp, cp, pp, dp");
-}
-
-#[test]
-fn a_file_that_is_no_table_of_runs_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let runs = folder.path().join("runs.csv");
-    std::fs::write(&runs, "a,b\n1,2\n").unwrap();
-    let output = validate(&runs, &[]);
-    assert_eq!(output.status.code(), Some(2));
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(message.contains("runs.csv") && message.contains("docs/validation.md"), "{message}");
-}
-
 fn search(options: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_goodput")).args(["search", EXAMPLE]).args(options).output().unwrap()
 }

@@ -138,9 +138,14 @@ impl ValidationView {
     /// The report in `format`; `style` is for the terminal.
     ///
     /// # Errors
-    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    /// [`RenderError::NoMetrics`] for OpenMetrics: errors are of runs that are over.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        table_or_json(self, format, || terminal::validation(self, style))
+        Ok(match format {
+            Format::Table => terminal::validation(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::validation(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
     }
 }
 

@@ -45,7 +45,7 @@ pub use timeline::timeline;
 pub use trace::{Progress, TraceRequest, trace};
 pub use trace_model::TraceModelRequest;
 pub use trace_plan::SamplingRequest;
-pub use validate::{ValidateRequest, validate};
+pub use validate::{RegressionRequest, ValidateRequest, validate};
 
 /// A verb's answer.
 #[derive(Debug, Clone, PartialEq)]

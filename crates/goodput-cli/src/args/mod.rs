@@ -3,6 +3,7 @@
 mod explain;
 mod predict;
 mod trace;
+mod validate;
 
 use std::path::PathBuf;
 
@@ -10,8 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_verbs::{WindowRequest, Work};
 
 pub use explain::ExplainArgs;
-pub use predict::{PredictArgs, SearchArgs, ValidateArgs};
+pub use predict::{PredictArgs, SearchArgs};
 pub use trace::TraceArgs;
+pub use validate::ValidateArgs;
 
 /// Shows where a machine-learning fleet's accelerator-hours go: scheduling x runtime x program goodput, with every lost
 /// device-second charged once.

@@ -1,4 +1,4 @@
-//! Options of `goodput predict`, `search` and `validate`.
+//! Options of `goodput predict` and `search`.
 
 use std::path::PathBuf;
 
@@ -52,18 +52,4 @@ pub struct SearchArgs {
     /// The output.
     #[command(flatten)]
     pub output: ShortOutputArgs,
-}
-
-/// `goodput validate`
-#[derive(Debug, Args)]
-pub struct ValidateArgs {
-    /// Measured runs, one a row (docs/validation.md).
-    #[arg(value_name = "RUNS.csv")]
-    pub runs: PathBuf,
-    /// The output.
-    #[command(flatten)]
-    pub output: ShortOutputArgs,
-    /// Exit with 1 when a row was refused or could not be predicted.
-    #[arg(long, help_heading = "Output")]
-    pub strict: bool,
 }

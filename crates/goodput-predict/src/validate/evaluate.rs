@@ -7,6 +7,7 @@ use std::fmt::Display;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::dimension::Dimension;
 use super::host_response::HostResponse;
 use super::ranking::Ranking;
 use super::row::RunRow;
@@ -126,77 +127,6 @@ pub fn evaluate_with<S, E: Display>(
         }
     }
     evaluation
-}
-
-/// What errors are broken down by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dimension {
-    /// Who measured.
-    Source,
-    /// The device.
-    Device,
-    /// Software and version.
-    Software,
-    /// Tensor degree.
-    Tp,
-    /// Pipeline degree.
-    Pp,
-    /// Data degree.
-    Dp,
-    /// Expert degree.
-    Ep,
-    /// Context degree.
-    Cp,
-    /// Parameters of the model, by powers of ten.
-    Size,
-    /// Format of the products.
-    Format,
-}
-
-impl Dimension {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Source,
-        Self::Device,
-        Self::Software,
-        Self::Tp,
-        Self::Pp,
-        Self::Dp,
-        Self::Ep,
-        Self::Cp,
-        Self::Size,
-        Self::Format,
-    ];
-
-    /// Where a row falls.
-    #[must_use]
-    pub fn of(self, row: &RunRow) -> String {
-        let layout = &row.run.layout;
-        match self {
-            Self::Source => row.source.clone(),
-            Self::Device => row.device.clone(),
-            Self::Software => row.software.clone(),
-            Self::Tp => layout.tensor.to_string(),
-            Self::Pp => layout.pipeline.to_string(),
-            Self::Dp => layout.data.to_string(),
-            Self::Ep => layout.expert.to_string(),
-            Self::Cp => layout.context.to_string(),
-            Self::Size => size(row).to_owned(),
-            Self::Format => row.run.precision.products.name().to_owned(),
-        }
-    }
-}
-
-fn size(row: &RunRow) -> &'static str {
-    let parameters = row.run.architecture.parameters().map_or(0, |parameters| parameters.total);
-    match parameters {
-        0..1_000_000_000 => "below 1B",
-        1_000_000_000..10_000_000_000 => "1B to 10B",
-        10_000_000_000..100_000_000_000 => "10B to 100B",
-        100_000_000_000..1_000_000_000_000 => "100B to 1T",
-        _ => "1T and more",
-    }
 }
 
 /// Errors of all rows and of groups of them.

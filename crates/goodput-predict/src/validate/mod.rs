@@ -21,7 +21,9 @@
 //! # Ok::<(), goodput_predict::validate::ReadError>(())
 //! ```
 
+mod blame;
 mod calibrate;
+mod dimension;
 mod evaluate;
 mod fields;
 mod host_response;
@@ -34,11 +36,14 @@ mod row;
 mod rules;
 mod settings;
 mod statistics;
+mod table;
 #[cfg(test)]
 mod tests;
 
+pub use blame::{Blame, TermBlame};
 pub use calibrate::{Calibration, CalibrationHalf, Factor, TestHalf};
-pub use evaluate::{Dimension, Evaluation, Failure, Outcome, Predicted, Report, evaluate, evaluate_with};
+pub use dimension::Dimension;
+pub use evaluate::{Evaluation, Failure, Outcome, Predicted, Report, evaluate, evaluate_with};
 pub use fields::{Assumption, Refusal};
 pub use host_response::HostResponse;
 pub use ranking::{GroupRanking, Ranking};
@@ -47,3 +52,4 @@ pub use regression::{Reached, Regression, RegressionError, Worse};
 pub use row::{Measured, RunRow, StepTimeSource};
 pub use rules::{RuleError, Rules};
 pub use statistics::{Errors, MemoryErrors, spearman};
+pub use table::write_outcomes;

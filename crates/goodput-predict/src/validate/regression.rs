@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::evaluate::{Dimension, Report};
+use super::dimension::Dimension;
+use super::evaluate::Report;
 
 /// The errors that a source must keep: a JSON file, written by [`Regression::record`].
 ///

@@ -8,8 +8,9 @@ mod page;
 mod palette;
 mod timeline;
 mod trace;
+mod validate;
 
-use crate::view::{AccountView, ExplainView, TimelineView, TraceView};
+use crate::view::{AccountView, ExplainView, TimelineView, TraceView, ValidationView};
 
 /// A fleet's account as one HTML page.
 ///
@@ -41,4 +42,12 @@ pub fn trace(view: &TraceView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn explanation(view: &ExplainView) -> Result<String, askama::Error> {
     explain::page(view).render()
+}
+
+/// Prediction errors as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn validation(view: &ValidationView) -> Result<String, askama::Error> {
+    validate::page(view).render()
 }

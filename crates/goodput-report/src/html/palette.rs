@@ -23,6 +23,14 @@ pub(super) const OPEN_GROUND: &str = "#e4e8ec";
 /// The queue: demand, neither a level nor a loss.
 pub(super) const QUEUE: &str = "#b59f6b";
 
+/// Kinds that have no order, told apart under the common colour-vision deficiencies (after Okabe and Ito, and Tol).
+pub(super) const KINDS: [&str; 10] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#882255", "#999933", "#44aa99",
+    "#6f4bb2",
+];
+/// What has no kind of its own.
+pub(super) const OTHER: &str = "#8a949e";
+
 /// The colour of a boundary's losses as a whole.
 pub(super) const fn boundary(boundary: Boundary) -> &'static str {
     match boundary {

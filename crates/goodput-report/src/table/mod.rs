@@ -10,6 +10,7 @@ mod read;
 mod trace;
 mod trace_kernels;
 mod trace_plan;
+pub(crate) mod validation;
 
 pub(crate) use chain::{chain, job_chain};
 pub(crate) use explain::{

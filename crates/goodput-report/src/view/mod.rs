@@ -66,5 +66,7 @@ pub use trace::{
     TraceFileView, TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView,
     TriageView, TriggerView, UntracedView,
 };
-pub use validate::{FailedRunView, RefusedRowView, ValidatedRowView, ValidationView};
+pub use validate::{
+    AssumedView, FailedRunView, RefusedRowView, RegressionView, ValidatedRowView, ValidationView, WorseView,
+};
 pub use value::{CostView, LeverView};

@@ -2,12 +2,14 @@
 
 mod explain;
 mod trace;
+mod validation;
 
 pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};
 pub(crate) use trace::{
     audit, overlap, peers, roofline, sampling, term, trace_findings, trace_model, trace_scope, trace_title,
     triage, untraced,
 };
+pub(crate) use validation::{ranking, refused_rows, regression, validation_scope, validation_title};
 
 use goodput_core::{Boundary, CapacityTime, Owner, Timestamp};
 

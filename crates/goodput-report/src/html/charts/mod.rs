@@ -3,6 +3,7 @@
 
 mod charges;
 mod cohorts;
+mod errors;
 mod explain;
 mod heat;
 mod lanes;
@@ -16,6 +17,7 @@ mod waterfall;
 
 pub(super) use charges::{Stack, charges};
 pub(super) use cohorts::waits;
+pub(super) use errors::{ErrorColours, by_group, by_term, histogram, scatter};
 pub(super) use explain::{differences, paired_terms};
 pub(super) use heat::heat;
 pub(super) use lanes::lanes;
