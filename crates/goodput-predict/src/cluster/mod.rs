@@ -15,6 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod board;
 mod catalogue;
 mod yaml;
 
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+pub use board::Board;
 pub use catalogue::{Clusters, UnknownCluster};
 pub use yaml::ClusterError;
 
@@ -36,6 +38,9 @@ pub struct Cluster {
     pub aliases: Vec<String>,
     /// The device, as the device catalogue calls it.
     pub device: String,
+    /// How its boards differ from the catalogue's.
+    #[serde(default)]
+    pub board: Board,
     /// Devices that share one host; of a torus, devices of one slice.
     pub devices_per_node: u32,
     /// What NCCL's tuner takes the device for; none where no such library runs.

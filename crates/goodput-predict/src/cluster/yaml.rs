@@ -79,6 +79,15 @@ impl Cluster {
         if self.devices_per_node == 0 {
             return error("devices_per_node", "0 devices: give at least 1".to_owned());
         }
+        let above = |field, figure: Option<f64>, most: f64, unit: &str| match figure {
+            Some(figure) if !(figure > 0.0 && figure <= most) => {
+                error(field, format!("{figure} {unit} is not possible: give {unit} of one device, above 0"))
+            }
+            _ => Ok(()),
+        };
+        above("board.power_w", self.board.power_w, 1e5, "W")?;
+        above("board.memory_tb_per_s", self.board.memory_tb_per_s, 1e3, "TB/s")?;
+        above("board.memory_gb", self.board.memory_gb, 1e5, "GB")?;
         let intra = &self.intra;
         speed("intra.gb_per_s", Some(intra.gb_per_s))?;
         speed("intra.usable_gb_per_s", intra.usable_gb_per_s)?;

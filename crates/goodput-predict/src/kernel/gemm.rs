@@ -138,6 +138,20 @@ impl KernelTables {
         Ok(self.user.correct(gemm, modelled))
     }
 
+    /// The time of a product whose rows are cut into so many pieces, each run when its part of an exchange has arrived or before
+    /// it is sent. Streams overlap the pieces' launches; what each loses against the whole stays. Never faster than the whole.
+    ///
+    /// # Errors
+    /// As [`KernelTables::gemm`].
+    pub fn gemm_in_pieces(&self, gemm: &Gemm, pieces: u64) -> Result<Estimate, KernelError> {
+        let whole = self.gemm(gemm)?;
+        if pieces <= 1 || gemm.m < pieces {
+            return Ok(whole);
+        }
+        let cut = self.modelled_gemms(&Gemm { m: gemm.m / pieces, ..*gemm }, pieces)?;
+        Ok(if cut.ns > whole.ns { cut } else { whole })
+    }
+
     /// The time of so many equal products in one launch, without the user's rows.
     pub(super) fn modelled_gemms(&self, gemm: &Gemm, count: u64) -> Result<Estimate, KernelError> {
         let count = count as f64;

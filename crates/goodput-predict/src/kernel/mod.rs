@@ -58,6 +58,8 @@ pub struct KernelTables {
     attention_rates: Option<&'static attention::Rates>,
     memory: memory_bound::Efficiencies,
     user: UserRows,
+    /// Over the burst at the rated power, kept for [`KernelTables::at`].
+    own_curve: Option<Cow<'static, PowerCurve>>,
 }
 
 /// Grids, and how the device that reads them differs from the one that they were measured on.
@@ -122,10 +124,11 @@ impl KernelTables {
         Self {
             machine: machine(device),
             shipped,
-            sustained: PowerCurve::of(&device.name).map(Cow::Borrowed),
+            sustained: PowerCurve::on(device),
             attention_rates: attention::Rates::of(&device.name, |_| true),
             memory: memory_bound::Efficiencies::of(&device.name),
             user: UserRows::default(),
+            own_curve: PowerCurve::on(device),
         }
     }
 
@@ -133,7 +136,7 @@ impl KernelTables {
     #[must_use]
     pub fn at(self, power: Power) -> Self {
         let sustained = match power {
-            Power::Sustained => PowerCurve::of(&self.machine.name).map(Cow::Borrowed),
+            Power::Sustained => self.own_curve.clone(),
             Power::Burst => None,
         };
         Self { sustained, ..self }

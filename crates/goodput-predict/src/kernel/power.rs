@@ -1,7 +1,9 @@
 //! Sustained against burst: a step runs at the clock that the board's power allows, a benchmark of a few calls does not.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use goodput_model::device::{Catalogue, Device, Figure};
 use serde::Deserialize;
 
 /// At what clock kernels run.
@@ -44,16 +46,56 @@ pub enum PowerEvidence {
 #[serde(deny_unknown_fields)]
 struct File {
     curves: Vec<PowerCurve>,
+    below_rating: BelowRating,
+}
+
+/// How the rate of arithmetic goes with a board's power limit.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct BelowRating {
+    exponent: f64,
+    deviation: f64,
+    source: String,
+}
+
+fn file() -> &'static File {
+    static FILE: LazyLock<File> = LazyLock::new(|| {
+        serde_saphyr::from_str(include_str!("../../data/kernels/power.yaml")).unwrap_or_default()
+    });
+    &FILE
 }
 
 impl PowerCurve {
     /// The curve of a device of the catalogue. None: times are taken as sustained already.
     #[must_use]
     pub fn of(device: &str) -> Option<&'static Self> {
-        static FILE: LazyLock<File> = LazyLock::new(|| {
-            serde_saphyr::from_str(include_str!("../../data/kernels/power.yaml")).unwrap_or_default()
-        });
-        FILE.curves.iter().find(|curve| curve.devices.iter().any(|name| name == device))
+        file().curves.iter().find(|curve| curve.devices.iter().any(|name| name == device))
+    }
+
+    /// The curve of a device whose power may be limited below the catalogue's rating: the rate falls with a power of the limit.
+    #[must_use]
+    pub fn on(device: &Device) -> Option<Cow<'static, Self>> {
+        let rated = Self::of(&device.name);
+        let figure = |known: &Device| match known.power_w? {
+            Figure::Exact(watts) => Some(watts),
+            Figure::Range(_, most) => Some(most),
+        };
+        let catalogue = Catalogue::built_in().devices().iter().find(|known| known.name == device.name);
+        let Some(share) = figure(device)
+            .zip(catalogue.and_then(figure))
+            .map(|(limit, rating)| limit / rating)
+            .filter(|share| *share < 1.0)
+        else {
+            return rated.map(Cow::Borrowed);
+        };
+        let BelowRating { exponent, deviation, source } = &file().below_rating;
+        let slower = share.powf(-exponent);
+        let points = rated.map_or_else(|| vec![(1.0, 1.0)], |curve| curve.time_over_burst.clone());
+        let time_over_burst = points.into_iter().map(|(work, ratio)| (work, ratio * slower)).collect();
+        let deviation = deviation.hypot(rated.map_or(0.0, |curve| curve.deviation));
+        let source = format!("at {share:.2} of the rated power: {source}");
+        let kind = PowerEvidence::Expected;
+        Some(Cow::Owned(Self { devices: Vec::new(), time_over_burst, deviation, kind, source }))
     }
 
     /// A curve that the user measured on a device.
@@ -106,12 +148,23 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_below_the_rating_slows_and_one_at_it_does_not() {
+        let mut h100 = Catalogue::built_in().find("H100 SXM5").unwrap().clone();
+        let rated = PowerCurve::on(&h100).unwrap().ratio(1.0);
+        assert_eq!(rated, PowerCurve::of("H100 SXM5").unwrap().ratio(1.0));
+        h100.power_w = Some(Figure::Exact(500.0));
+        let limited = PowerCurve::on(&h100).unwrap();
+        assert!((limited.ratio(1.0) / rated - (700.0f64 / 500.0).powf(0.9)).abs() < 1e-9);
+        assert_eq!(limited.kind, PowerEvidence::Expected);
+    }
+
+    #[test]
     fn every_curve_ascends_in_work_and_names_devices_of_the_catalogue() {
         let file: File = serde_saphyr::from_str(include_str!("../../data/kernels/power.yaml")).unwrap();
         for curve in &file.curves {
             assert!(curve.is_sound());
             for device in &curve.devices {
-                let known = goodput_model::device::Catalogue::built_in().devices();
+                let known = Catalogue::built_in().devices();
                 assert!(known.iter().any(|known| known.name == *device), "{device}");
             }
         }

@@ -153,6 +153,9 @@ impl Lister<'_> {
             self.beside_unfused(&whole)?;
         }
         self.context_exchange(core, pieces.len(), window);
+        if degree > 1 && run.layout.context_method == ContextMethod::Ring {
+            self.around_ring(core, degree, matches!(mask, Mask::Causal))?;
+        }
         Ok(())
     }
 
@@ -169,6 +172,33 @@ impl Lister<'_> {
         let copy = Traffic::new(4.0 * values, Access::Stream);
         self.traffic("attention copy", Term::Elementwise, Pass::Forward, &[copy])?;
         self.traffic("attention copy", Term::Elementwise, Pass::InputGradient, &[copy, copy, copy, copy])
+    }
+
+    /// Copies around a ring's pieces, as Transformer Engine makes them (`AttnFuncWithCPAndKVP2P`): keys and values joined in a
+    /// buffer; results of the steps rescaled and summed into one that begins at zero; gradients of queries, and of keys and values,
+    /// copied or added step by step. Under a causal mask a later step takes half of the queries or half of the keys and values,
+    /// the one as often as the other, each copied first.
+    fn around_ring(&mut self, core: Core, degree: u64, is_causal: bool) -> Listed {
+        let tokens = self.tokens() as f64;
+        let queries = tokens * (core.heads * core.head_dim) as f64;
+        let results = tokens * (core.heads * core.value_dim) as f64;
+        let pairs = tokens * (core.kv_heads * (core.head_dim + core.value_dim)) as f64;
+        let stream = |bytes: f64| Traffic::new(bytes, Access::Stream);
+        // Of queries or pairs, what a later step works on, and what of it is copied, on the mean.
+        let (share, copied) = if is_causal { (0.75, 0.25) } else { (1.0, 0.0) };
+        let mut forward = vec![stream(4.0 * pairs), stream(2.0 * results), stream(6.0 * results)];
+        let mut backward = vec![stream(4.0 * pairs), stream(4.0 * queries), stream(8.0 * pairs)];
+        for _ in 1..degree {
+            forward.extend([stream(4.0 * copied * (queries + pairs)), stream(6.0 * share * results)]);
+            let copies = copied * (queries + 2.0 * results + pairs);
+            backward.extend([
+                stream(4.0 * copies),
+                stream(6.0 * share * queries),
+                stream(10.0 * share * pairs),
+            ]);
+        }
+        self.traffic("ring copies", Term::Elementwise, Pass::Forward, &forward)?;
+        self.traffic("ring copies", Term::Elementwise, Pass::InputGradient, &backward)
     }
 
     fn context_exchange(&mut self, core: Core, steps: usize, window: [f64; 2]) {

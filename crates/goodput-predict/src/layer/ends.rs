@@ -14,6 +14,7 @@ impl Lister<'_> {
         let values = self.tokens() * text.width;
         let fusion = self.run.framework.fusion;
         self.operation("embedding", Term::Embedding, Operation::Embedding { values }, fusion)?;
+        self.embedding_gradient(text)?;
         if let Some(tensor) = &self.exchanges.tensor {
             let bytes = self.bytes(values);
             if self.run.layout.sequence_parallel {
@@ -44,6 +45,21 @@ impl Lister<'_> {
             self.operation("embedding dropout", Term::Elementwise, dropout, fusion)?;
         }
         Ok(())
+    }
+
+    /// Autograd makes the gradient of the whole table: set to zero before rows are added to it, and added to the gradients of other
+    /// micro-batches (or to the buffer that products write to by themselves) after.
+    fn embedding_gradient(&mut self, text: &TextModel) -> Listed {
+        let framework = &self.run.framework;
+        let rows = framework.padded_vocabulary(text.vocabulary, self.run.layout.tensor) / self.tensor();
+        let table = (rows * text.width) as f64;
+        let zeros = Traffic::new(2.0 * table, Access::Stream);
+        let sum = 2.0 + 2.0 * f64::from(self.run.precision.gradient_bytes);
+        let sum = Traffic::new(sum * table, Access::Stream);
+        let adds = framework.fused_accumulation || self.run.micro_batches() != Some(1);
+        let kernels = [zeros, sum];
+        let kernels = if adds { &kernels[..] } else { &kernels[..1] };
+        self.traffic("embedding gradient", Term::Embedding, Pass::WeightGradient, kernels)
     }
 
     /// Two streams of the model's width made one.

@@ -110,7 +110,7 @@ impl<'a> Lister<'a> {
         let before = [self.passes.forward.len(), self.passes.input_gradient.len()];
         let mut times = [0.0; 3];
         for linear in linears {
-            for (sum, ns) in times.iter_mut().zip(self.products(linear, tokens, format)?) {
+            for (sum, ns) in times.iter_mut().zip(self.products(linear, tokens, format, self.pieces(split))?) {
                 *sum += ns;
             }
         }
@@ -123,15 +123,33 @@ impl<'a> Lister<'a> {
         Ok(())
     }
 
+    /// Into how many pieces each of the three products is cut. With overlapped tensor exchanges those beside a gather or a sum of
+    /// their own are; exchanges beside another product (Transformer Engine's bulk overlap) leave it whole.
+    fn pieces(&self, split: Split) -> [u64; 3] {
+        let layout = &self.run.layout;
+        let cut = if layout.overlap_tensor && layout.sequence_parallel { self.tensor() } else { 1 };
+        match split {
+            Split::Whole => [1; 3],
+            Split::Outputs => [cut, 1, 1],
+            Split::Inputs => [cut, cut, 1],
+        }
+    }
+
     /// The three products of a linear layer; their times in ns.
-    fn products(&mut self, linear: &Linear, tokens: u64, format: Format) -> Result<[f64; 3], KernelError> {
+    fn products(
+        &mut self,
+        linear: &Linear,
+        tokens: u64,
+        format: Format,
+        pieces: [u64; 3],
+    ) -> Result<[f64; 3], KernelError> {
         let gemm =
             Gemm::new(tokens, linear.outputs, linear.inputs).format(format).accumulate(self.accumulator());
         let mut times = [0.0; 3];
-        for (time, pass) in times.iter_mut().zip(Pass::ALL) {
-            let estimate = self.tables.gemm(&gemm.pass(pass))?;
+        for ((time, pass), pieces) in times.iter_mut().zip(Pass::ALL).zip(pieces) {
+            let estimate = self.tables.gemm_in_pieces(&gemm.pass(pass), pieces)?;
             *time = estimate.ns;
-            let launches = if format.is_quantised() { 2 } else { 1 };
+            let launches = if format.is_quantised() { 2 } else { 1 } * pieces as u32;
             let part = Part { launches, flops: gemm.flops(), ..self.part(linear.name, Term::Gemm, estimate) };
             self.passes.of(pass).push(part);
         }
@@ -166,7 +184,7 @@ impl<'a> Lister<'a> {
             (tensor.all_reduce.time(bytes), None)
         };
         if let Some(gather) = gather {
-            let exposed = self.pipelined(gather, forward);
+            let exposed = self.gathered_in_pieces(gather, forward);
             let part = self.exchanged("input gather", gather, exposed);
             self.passes.forward.insert(before[0], part);
             let exposed = self.beside(gather, beside(input));
@@ -186,7 +204,7 @@ impl<'a> Lister<'a> {
             let (sum, gather) = (tensor.reduce_scatter.time(bytes), tensor.all_gather.time(bytes));
             let part = self.exchanged("result sum", sum, self.pipelined(sum, forward));
             self.passes.forward.push(part);
-            let exposed = self.pipelined(gather, input);
+            let exposed = self.gathered_in_pieces(gather, input);
             let part = self.exchanged("gradient gather", gather, exposed);
             self.passes.input_gradient.insert(before, part);
         } else {
@@ -224,7 +242,17 @@ impl<'a> Lister<'a> {
         if alone <= window_ns * ratio { alone * (1.0 - 1.0 / ratio) } else { alone - window_ns }
     }
 
-    /// With overlap it is cut into as many pieces as ranks, of which the first (or last) cannot be hidden.
+    /// With overlap a gather is cut into as many pieces as ranks. The first is a rank's own and the others come by copy engines
+    /// beside the product of the piece before (Transformer Engine's ring exchange, PyTorch's asynchronous tensor parallelism).
+    fn gathered_in_pieces(&self, time: CollectiveTime, window_ns: f64) -> f64 {
+        if !self.run.layout.overlap_tensor {
+            return time.estimate.ns;
+        }
+        let others = 1.0 - 1.0 / self.tensor() as f64;
+        (time.estimate.ns - window_ns * others).max(0.0)
+    }
+
+    /// With overlap a sum is cut into as many pieces as ranks, of which the last cannot be hidden.
     fn pipelined(&self, time: CollectiveTime, window_ns: f64) -> f64 {
         if !self.run.layout.overlap_tensor {
             return time.estimate.ns;

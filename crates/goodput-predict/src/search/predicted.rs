@@ -1,7 +1,7 @@
 //! The search's evaluator that predicts.
 
 use goodput_model::architecture::TextModel;
-use goodput_model::device::{Catalogue, Device};
+use goodput_model::device::Device;
 
 use super::{Candidate, Evaluate, Family, Needs, Shared, floor};
 use crate::kernel::KernelTables;
@@ -52,13 +52,13 @@ impl<'a> Predicted<'a> {
     /// # Errors
     /// A model without a decoder, or a device that the catalogue does not know.
     pub fn new(run: &'a Run) -> Result<Self, PredictError> {
-        let device = Catalogue::built_in().find(&run.cluster.device)?;
-        let tables = KernelTables::new(device);
-        let capacity = memory::capacity(device).unwrap_or(f64::INFINITY);
+        let device = run.cluster.fitted_device()?;
+        let tables = KernelTables::new(&device);
+        let capacity = memory::capacity(&device).unwrap_or(f64::INFINITY);
         Ok(Self {
             run,
             text: run.text("run")?,
-            device: device.clone(),
+            device,
             tables,
             capacity,
             blocks: Shared::default(),

@@ -32,7 +32,7 @@ mod stages;
 mod straggler;
 
 use goodput_model::architecture::TextModel;
-use goodput_model::device::{Catalogue, Device, UnknownDevice};
+use goodput_model::device::{Device, UnknownDevice};
 use goodput_model::{ArchitectureError, BatchError};
 
 use crate::cluster::Cluster;
@@ -90,8 +90,9 @@ impl Predictor {
     /// # Errors
     /// [`PredictError::Device`] if the catalogue does not know it.
     pub fn new(cluster: &Cluster) -> Result<Self, PredictError> {
-        let device = Catalogue::built_in().find(&cluster.device)?;
-        Ok(Self::with_tables(device.clone(), KernelTables::new(device)))
+        let device = cluster.fitted_device()?;
+        let tables = KernelTables::new(&device);
+        Ok(Self::with_tables(device, tables))
     }
 
     /// With tables of one's own.

@@ -97,7 +97,7 @@ pub struct Evaluation<'a> {
 #[must_use]
 pub fn evaluate(rows: &[RunRow]) -> Evaluation<'_> {
     evaluate_with(rows, HashMap::new, |predictors, run| {
-        let predictor: &mut Predictor = match predictors.entry(run.cluster.device.clone()) {
+        let predictor: &mut Predictor = match predictors.entry(run.cluster.name.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(Predictor::new(&run.cluster)?),
         };
