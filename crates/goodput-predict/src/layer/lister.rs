@@ -110,7 +110,9 @@ impl<'a> Lister<'a> {
         let before = [self.passes.forward.len(), self.passes.input_gradient.len()];
         let mut times = [0.0; 3];
         for linear in linears {
-            for (sum, ns) in times.iter_mut().zip(self.products(linear, tokens, format, self.pieces(split))?) {
+            for (sum, ns) in
+                times.iter_mut().zip(self.products(linear, tokens, format, self.pieces(split))?)
+            {
                 *sum += ns;
             }
         }

@@ -55,14 +55,7 @@ impl<'a> Predicted<'a> {
         let device = run.cluster.fitted_device()?;
         let tables = KernelTables::new(&device);
         let capacity = memory::capacity(&device).unwrap_or(f64::INFINITY);
-        Ok(Self {
-            run,
-            text: run.text("run")?,
-            device,
-            tables,
-            capacity,
-            blocks: Shared::default(),
-        })
+        Ok(Self { run, text: run.text("run")?, device, tables, capacity, blocks: Shared::default() })
     }
 
     fn blocks(&self, run: &Run) -> Option<Blocks> {
