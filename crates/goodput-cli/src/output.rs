@@ -5,11 +5,11 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
-use goodput_report::RenderError;
 use goodput_report::terminal::TerminalStyle;
+use goodput_report::{Format, RenderError};
 use goodput_verbs::ReportRequest;
 
-use crate::args::{Goodput, OutputArgs, ShortOutputArgs};
+use crate::args::{Goodput, OutputArgs, PageOutputArgs, ShortOutputArgs};
 use crate::error::CliError;
 
 /// How a question was answered.
@@ -72,6 +72,16 @@ pub fn short_style(args: &ShortOutputArgs) -> TerminalStyle {
 /// Writes a short report to `-o` or to standard output.
 pub fn write_short(args: &ShortOutputArgs, text: Result<String, RenderError>) -> Result<(), CliError> {
     write_to(args.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)
+}
+
+/// Writes a report with a page to `-o` or to standard output.
+pub fn write_page(
+    args: &PageOutputArgs,
+    render: impl FnOnce(Format, TerminalStyle) -> Result<String, RenderError>,
+) -> Result<(), CliError> {
+    let output = args.output.as_deref();
+    let text = render(args.format.into(), style_of(output)).map_err(|e| CliError::new(e.to_string()))?;
+    write_to(output, &text)
 }
 
 /// Writes to standard output.

@@ -2,7 +2,7 @@
 
 use goodput_verbs::{PredictRequest, ReportRequest};
 
-use crate::args::PredictArgs;
+use crate::args::{PageFormat, PredictArgs};
 use crate::error::CliError;
 use crate::output::{self, Answer};
 
@@ -11,11 +11,12 @@ pub fn run(args: &PredictArgs) -> Result<Answer, CliError> {
     let request = PredictRequest {
         run: args.run.clone(),
         straggler_deviation: args.stragglers,
-        report: ReportRequest::default(),
+        picture: args.output.format == PageFormat::Html,
+        trace: args.trace.clone(),
+        report: ReportRequest { title: args.title.clone(), ..ReportRequest::default() },
     };
     let view = goodput_verbs::predict(&request)?;
-    let text = view.render(args.output.format.into(), output::short_style(&args.output));
-    output::write_short(&args.output, text)?;
+    output::write_page(&args.output, |format, style| view.render(format, style))?;
     let falls_short = args.strict && view.memory.fits == Some(false);
     Ok(if falls_short { Answer::FallsShort } else { Answer::Complete })
 }

@@ -44,5 +44,5 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
     let answer = answer?;
     let text = answer.view.render(args.output.format.into(), output::style_of(args.output.output.as_deref()));
     output::write_to(args.output.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
-    Ok(if args.output.strict && answer.falls_short { Answer::FallsShort } else { Answer::Complete })
+    Ok(if args.strict && answer.falls_short { Answer::FallsShort } else { Answer::Complete })
 }

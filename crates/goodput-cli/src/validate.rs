@@ -8,7 +8,7 @@ use crate::output::{self, Answer};
 
 /// Compares predictions with measured runs and prints the errors.
 pub fn run(args: &ValidateArgs) -> Result<Answer, CliError> {
-    let ValidateArgs { runs, rules, by, regression, record, margin, rows, output } = args;
+    let ValidateArgs { runs, rules, by, regression, record, margin, rows, output, strict } = args;
     let request = ValidateRequest {
         runs: runs.clone(),
         rules: rules.clone(),
@@ -25,5 +25,5 @@ pub fn run(args: &ValidateArgs) -> Result<Answer, CliError> {
     let text = answer.view.render(output.format.into(), output::style_of(output.output.as_deref()));
     output::write_to(output.output.as_deref(), &text.map_err(|e| CliError::new(e.to_string()))?)?;
     let worse = answer.view.regression.is_some_and(|regression| !regression.worse.is_empty());
-    Ok(if worse || (output.strict && answer.falls_short) { Answer::FallsShort } else { Answer::Complete })
+    Ok(if worse || (*strict && answer.falls_short) { Answer::FallsShort } else { Answer::Complete })
 }

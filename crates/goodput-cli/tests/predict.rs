@@ -26,13 +26,89 @@ fn the_example_is_predicted_by_its_schema_and_its_terms_sum_to_the_step() {
     let step_ns = report["step_ns"].as_f64().unwrap();
     let terms = report["terms"].as_array().unwrap().iter().map(|t| t["time_ns"].as_f64().unwrap());
     assert!((terms.sum::<f64>() / step_ns - 1.0).abs() < 1e-9);
+    let efficiency = &report["efficiency"];
+    assert_eq!(
+        (&efficiency["dtype"], &efficiency["convention"]),
+        (&Value::from("fp16"), &Value::from("exact"))
+    );
+    let own = efficiency["conventions"].as_array().unwrap().iter().find(|c| c["name"] == "exact").unwrap();
+    assert!((own["mfu"].as_f64().unwrap() / report["mfu"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+    assert!(
+        report["terms"].as_array().unwrap().iter().all(|term| term["basis"].is_string()),
+        "{}",
+        report["terms"]
+    );
+    let last = report["closed_forms"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (last["simulated_ns"].as_f64(), &last["closed_ns"]),
+        (Some(step_ns), &report["guide"]["step_ns"])
+    );
     for stage in report["stages"].as_array().unwrap() {
+        let sum: f64 =
+            stage["terms"].as_array().unwrap().iter().map(|t| t["time_ns"].as_f64().unwrap()).sum();
+        assert!((sum / step_ns - 1.0).abs() < 1e-9, "{stage}");
         let parts = ["compute_ns", "exchange_ns", "bubble_ns", "other_ns"];
         let sum: f64 = parts.iter().map(|part| stage[part].as_f64().unwrap()).sum();
         assert!((sum / step_ns - 1.0).abs() < 1e-9, "{stage}");
     }
     // Korthikanti et al. 2022, table 5: 13.75 s.
     assert!((step_ns / 13.75e9 - 1.0).abs() < 0.035, "{step_ns}");
+}
+
+#[test]
+fn the_page_draws_every_pass_and_needs_nothing_else() {
+    let output = predict(Path::new(EXAMPLE), &["--format", "html"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = String::from_utf8(output.stdout).unwrap();
+    // The whole step is too fine to be read, so that its ends are drawn too, pass by pass.
+    for drawn in ["The whole step", "forward of micro-batch 0", "How it drains", "backward of micro-batch 63"]
+    {
+        assert!(page.contains(drawn), "{drawn}");
+    }
+    assert!(
+        !page.contains("<script") && !page.contains("http://") && page.len() < 2_000_000,
+        "{}",
+        page.len()
+    );
+    for section in ["schedule", "terms", "memory", "conventions", "closed-forms"] {
+        assert!(page.contains(&format!("id=\"{section}-section\"")), "{section}");
+    }
+}
+
+#[test]
+fn the_page_of_a_deep_pipeline_of_many_micro_batches_stays_small() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run.yaml");
+    let text = "model: llama3.1-405b\ncluster: DGX H100\ndevices: 512\nlayout: {tp: 8, sp: true, pp: 64, uneven_ends: [1, 1]}\n\
+                batch: {sequence: 2048, micro: 1, global: 2048}\n";
+    std::fs::write(&run, text).unwrap();
+    let output = predict(&run, &["--format", "html"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stdout.len() < 5_000_000, "{}", output.stdout.len());
+}
+
+/// What Perfetto opens is read by `goodput trace` too: every pass, and the time of the step.
+#[test]
+fn the_trace_of_the_step_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("step.json.gz");
+    let output = predict(Path::new(EXAMPLE), &["--format", "json", "--trace", trace.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let predicted: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let read = Command::new(env!("CARGO_BIN_EXE_goodput"))
+        .arg("trace")
+        .arg(&trace)
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let read: Value = serde_json::from_slice(&read.stdout).unwrap();
+    let file = &read["files"][0];
+    assert_eq!(file["lost_device_events"], 0, "{file}");
+    assert!(file["device_events"].as_u64().unwrap() >= 8 * 3 * 64 * 2, "{file}");
+    let window_ns = read["total"]["window_ns"].as_f64().unwrap();
+    let step_ns = predicted["step_ns"].as_f64().unwrap();
+    assert!((window_ns / step_ns - 1.0).abs() < 1e-3, "{window_ns} {step_ns}");
 }
 
 #[test]

@@ -128,9 +128,14 @@ impl PredictionView {
     /// The report in `format`; `style` is for the terminal.
     ///
     /// # Errors
-    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    /// [`RenderError::NoMetrics`] for OpenMetrics: a prediction is no measurement.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        table_or_json(self, format, || terminal::prediction(self, style))
+        Ok(match format {
+            Format::Table => terminal::prediction(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::prediction(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
     }
 }
 

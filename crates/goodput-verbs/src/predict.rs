@@ -1,7 +1,12 @@
 //! The step time, MFU and memory of a layout.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use goodput_predict::schedule::{Picture, Pipeline, chrome_trace};
 use goodput_predict::step::Predictor;
 use goodput_report::PredictionView;
 use serde::Deserialize;
@@ -18,6 +23,10 @@ pub struct PredictRequest {
     pub run: PathBuf,
     /// Relative standard deviation of the devices' speeds: the step waits for the slowest. None unless stated.
     pub straggler_deviation: Option<f64>,
+    /// Also make the picture that a page draws. JSON and tables have none.
+    pub picture: bool,
+    /// Write the simulated step as a trace for Perfetto to this file; gzipped when its name ends so.
+    pub trace: Option<PathBuf>,
     /// Title.
     pub report: ReportRequest,
 }
@@ -37,5 +46,26 @@ pub fn predict(request: &PredictRequest) -> Result<PredictionView, VerbError> {
         predictor = predictor.with_stragglers(deviation);
     }
     let prediction = predictor.predict(&run).map_err(refused)?;
-    Ok(PredictionView::new(&run, &prediction, &request.report.settings()?))
+    let evidence = predictor.evidence(&run, &prediction).map_err(refused)?;
+    let view = PredictionView::new(&run, &prediction, &evidence, &request.report.settings()?);
+    if !request.picture && request.trace.is_none() {
+        return Ok(view);
+    }
+    let (pipeline, picture) = predictor.picture(&run).map_err(refused)?;
+    if let Some(path) = &request.trace {
+        write_trace(path, &pipeline, &picture).map_err(|e| VerbError::io(path, &e))?;
+    }
+    Ok(if request.picture { view.with_picture(&picture) } else { view })
+}
+
+fn write_trace(path: &Path, pipeline: &Pipeline, picture: &Picture) -> std::io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    if path.extension().is_some_and(|ending| ending == "gz") {
+        let mut packed = BufWriter::new(GzEncoder::new(file, Compression::default()));
+        chrome_trace(pipeline, picture, &mut packed)?;
+        let packed = packed.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        return packed.finish()?.flush();
+    }
+    chrome_trace(pipeline, picture, &mut file)?;
+    file.flush()
 }

@@ -2,6 +2,7 @@
 
 mod explain;
 mod predict;
+mod search;
 mod trace;
 mod validate;
 
@@ -11,7 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_verbs::{WindowRequest, Work};
 
 pub use explain::ExplainArgs;
-pub use predict::{PredictArgs, SearchArgs};
+pub use predict::PredictArgs;
+pub use search::SearchArgs;
 pub use trace::TraceArgs;
 pub use validate::ValidateArgs;
 
@@ -476,9 +478,6 @@ pub struct PageOutputArgs {
     /// Write to this file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with 1 when events were lost or repaired, or a warning questions a figure.
-    #[arg(long)]
-    pub strict: bool,
 }
 
 /// `goodput mfu convert`

@@ -83,4 +83,7 @@ pub struct TraceArgs {
     /// The output.
     #[command(flatten)]
     pub output: PageOutputArgs,
+    /// Exit with 1 when events were lost or repaired, or a warning questions a figure.
+    #[arg(long, help_heading = "Output")]
+    pub strict: bool,
 }

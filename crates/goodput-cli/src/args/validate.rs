@@ -40,4 +40,7 @@ pub struct ValidateArgs {
     /// The output.
     #[command(flatten)]
     pub output: PageOutputArgs,
+    /// Exit with 1 when a row was refused or could not be predicted.
+    #[arg(long, help_heading = "Output")]
+    pub strict: bool,
 }

@@ -21,13 +21,16 @@ pub mod closed;
 mod cost;
 mod exchange;
 mod order;
-pub mod picture;
+mod perfetto;
+mod picture;
 mod program;
 mod simulate;
 mod timeline;
 mod zero_bubble;
 
 pub use order::{Pass, positions};
+pub use perfetto::chrome_trace;
+pub use picture::{Doing, Event, Picture, Row, Span};
 pub use simulate::Simulator;
 pub use timeline::{StageTime, Timeline};
 

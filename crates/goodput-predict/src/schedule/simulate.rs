@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cost::{self, Cost};
 use super::exchange::wait_for_parameters;
-use super::picture::Event;
+use super::picture::{Event, Picture, Ran};
 use super::program::{Kind, NOTHING, Op, Program};
 use super::timeline::{Timeline, peaks, settle};
 use super::{Pipeline, Unschedulable, parts_of_a_stage, zero_bubble};
@@ -52,29 +52,51 @@ pub(super) struct Clocks {
     pub first: f64,
 }
 
+/// When an operation waited and ran.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Moments {
+    /// Before it was ready: time that its input was being sent.
+    pub under_way: f64,
+    /// Stage and input are there.
+    pub ready: f64,
+    /// The host has enqueued it.
+    pub start: f64,
+    /// Of what follows, time that it waits for parameters.
+    pub gather: f64,
+    /// It has ended, and the host's enqueueing of it.
+    pub end: f64,
+    /// Its own send lets the stage go on.
+    pub free: f64,
+}
+
 impl Simulator {
     /// Simulates one step.
     pub fn run(&mut self, pipeline: &Pipeline) -> Result<&Timeline, Unschedulable> {
-        self.simulate(pipeline, true, &mut |_, _, _, _| {})?;
+        self.simulate(pipeline, true, &mut |_| {})?;
         Ok(&self.timeline)
     }
 
     /// Simulates one step and returns each of its passes and exchanges, stage by stage in the order of time.
     pub fn events(&mut self, pipeline: &Pipeline) -> Result<Vec<Event>, Unschedulable> {
         let mut events = Vec::new();
-        self.simulate(pipeline, false, &mut |class, micro_batch, start, end| {
-            events.extend(Event::of_class(pipeline, class, micro_batch, start, end));
-        })?;
+        self.simulate(pipeline, false, &mut |ran| events.extend(Event::of(pipeline, &ran)))?;
         events
             .sort_by(|one, other| one.stage.cmp(&other.stage).then(one.start_ns.total_cmp(&other.start_ns)));
         Ok(events)
+    }
+
+    /// Simulates one step and returns what every stage does at every moment of it.
+    pub fn picture(&mut self, pipeline: &Pipeline) -> Result<Picture, Unschedulable> {
+        let mut ran = Vec::new();
+        self.simulate(pipeline, false, &mut |one| ran.push(one))?;
+        Ok(Picture::new(pipeline, &self.costs, &self.state, &self.timeline, &ran))
     }
 
     fn simulate(
         &mut self,
         pipeline: &Pipeline,
         skip: bool,
-        watch: &mut impl FnMut(usize, usize, f64, f64),
+        watch: &mut impl FnMut(Ran),
     ) -> Result<(), Unschedulable> {
         pipeline.check()?;
         cost::table(pipeline, &mut self.costs)?;
@@ -104,7 +126,7 @@ impl Simulator {
     #[cfg(test)]
     pub(super) fn run_program(&mut self, program: &Program, pipeline: &Pipeline) -> &Timeline {
         cost::table(pipeline, &mut self.costs).unwrap();
-        self.state.run(program, pipeline, &self.costs, false, &mut |_, _, _, _| {});
+        self.state.run(program, pipeline, &self.costs, false, &mut |_| {});
         settle(program, pipeline, &self.costs, &self.state, &mut self.ready, &mut self.timeline);
         peaks(program, &self.costs, &mut self.timeline.stages);
         &self.timeline
@@ -130,7 +152,7 @@ impl State {
         pipeline: &Pipeline,
         costs: &[Cost],
         skip: bool,
-        watch: &mut impl FnMut(usize, usize, f64, f64),
+        watch: &mut impl FnMut(Ran),
     ) {
         self.arrived.clear();
         self.arrived.resize(program.slots, 0.0);
@@ -140,8 +162,12 @@ impl State {
         self.stages.resize(pipeline.stages, Clocks { first: f64::INFINITY, ..Clocks::default() });
         let host = pipeline.host.is_some();
         let mut piece = |state: &mut Self, ops: &[Op], shift: usize| {
-            let watch = &mut |op: &Op, start: f64, end: f64| {
-                watch(op.class as usize, program.micro_batch(op) + shift, start, end);
+            let watch = &mut |op: &Op, moments: Moments| {
+                watch(Ran {
+                    class: op.class as usize,
+                    micro_batch: program.micro_batch(op) + shift,
+                    moments,
+                });
             };
             if host {
                 state.ops::<true>(ops, pipeline, costs, watch);
@@ -174,7 +200,7 @@ impl State {
         ops: &[Op],
         pipeline: &Pipeline,
         costs: &[Cost],
-        watch: &mut impl FnMut(&Op, f64, f64),
+        watch: &mut impl FnMut(&Op, Moments),
     ) {
         let waits = pipeline.host.is_some_and(|host| host.waits_for_receives);
         let parts = parts_of_a_stage(pipeline.schedule);
@@ -184,7 +210,8 @@ impl State {
             let stage = &mut self.stages[op.stage as usize];
             let arrival = self.arrived[op.needs as usize];
             let ready = stage.free.max(arrival);
-            let under_way = ready - stage.free.max(arrival - cost.transfer_ns);
+            let mut under_way = ready - stage.free.max(arrival - cost.transfer_ns);
+            let mut gather = 0.0;
             stage.send += under_way + cost.blocked_ns;
             let mut start = ready;
             if HOST {
@@ -199,11 +226,13 @@ impl State {
                     // Until its first input is there a stage has no part in the step.
                     stage.first = ready;
                     stage.send -= under_way;
+                    under_way = 0.0;
                 }
                 if let Some(exchange) = pipeline.exchanges.get(op.stage as usize) {
                     let part = class / Kind::COUNT % parts;
                     let wait = wait_for_parameters(&exchange.gathers, part, start, cost.duration_ns);
                     stage.gather += wait;
+                    gather = wait;
                     if HOST {
                         stage.host_bound -= wait;
                     }
@@ -217,7 +246,7 @@ impl State {
             stage.free = end + cost.blocked_ns;
             self.arrived[op.gives as usize] = end + cost.send_ns;
             self.last_end[class] = end;
-            watch(op, start, end);
+            watch(op, Moments { under_way, ready, start, gather, end, free: stage.free });
         }
     }
 

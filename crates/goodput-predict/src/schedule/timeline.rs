@@ -119,14 +119,7 @@ pub(super) fn settle(
             time.backward_ns += pairs - round(pairs * share);
         }
         let reduced = pipeline.exchanges.get(at).map_or(0.0, |exchange| {
-            let last = |part: usize| {
-                [Kind::Backward, Kind::WeightGradient, Kind::PairedBackward]
-                    .map(|kind| kind.class(at * parts + part.min(parts - 1)))
-                    .into_iter()
-                    .map(|class| (state.last_end[class], costs[class].duration_ns))
-                    .fold((0.0, 0.0), |best, next| if next.0 > best.0 { next } else { best })
-            };
-            reduced(&exchange.reductions, last, ready)
+            reduced(&exchange.reductions, |part| last_backward(costs, state, parts, at, part), ready)
         });
         time.reduce_ns = (reduced - stage.free).max(0.0);
         let done = stage.free + time.reduce_ns;
@@ -139,6 +132,21 @@ pub(super) fn settle(
     for stage in &mut timeline.stages {
         stage.bubble_ns = timeline.step_ns - stage.known_ns();
     }
+}
+
+/// End and duration of the last backward of a stage's part.
+pub(super) fn last_backward(
+    costs: &[Cost],
+    state: &State,
+    parts: usize,
+    stage: usize,
+    part: usize,
+) -> (f64, f64) {
+    [Kind::Backward, Kind::WeightGradient, Kind::PairedBackward]
+        .map(|kind| kind.class(stage * parts + part.min(parts - 1)))
+        .into_iter()
+        .map(|class| (state.last_end[class], costs[class].duration_ns))
+        .fold((0.0, 0.0), |best, next| if next.0 > best.0 { next } else { best })
 }
 
 /// The most activations that each stage holds. The body leaves as many as it finds.

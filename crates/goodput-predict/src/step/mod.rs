@@ -21,6 +21,7 @@
 //! ```
 
 mod efficiency;
+mod evidence;
 mod factors;
 pub mod guide;
 mod optimizer;
@@ -36,16 +37,17 @@ use goodput_model::device::{Device, UnknownDevice};
 use goodput_model::{ArchitectureError, BatchError};
 
 use crate::cluster::Cluster;
-use crate::kernel::{KernelError, KernelTables};
+use crate::kernel::{HostCost, KernelError, KernelTables};
 use crate::layer::{Cost, Layers, Term, Terms};
 use crate::memory::{self, Activity, Memory, RankParameters};
 use crate::run::{Run, RunError, Schedule};
-use crate::schedule::{Simulator, Unschedulable};
+use crate::schedule::{Picture, Pipeline, Simulator, Unschedulable};
 
 use guide::GuideStep;
 use replicas::Replicas;
 use stages::Stages;
 
+pub use evidence::{BeyondTable, Evidence};
 pub use factors::TimeFactors;
 pub(crate) use parts::Units;
 pub use prediction::{Prediction, StagePrediction};
@@ -129,18 +131,9 @@ impl Predictor {
     /// [`PredictError`] names what does not fit.
     pub fn predict(&mut self, run: &Run) -> Result<Prediction, PredictError> {
         let text = run.text(RUN)?;
-        let micro_batches = run.micro_batches().ok_or_else(|| RunError::Field {
-            label: RUN.to_owned(),
-            field: "batch.global".to_owned(),
-            message: "does not split into micro-batches".to_owned(),
-        })?;
-        let layers = Layers::new(run, &self.tables);
-        let replicas = Replicas::new(run);
-        let mut units = Units::new(run, text, &layers)?;
-        sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units);
-        let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
-        let host = stages::host(run).times_as_long(self.factors.host_of_device());
-        let pipeline = stages.pipeline(run, host, micro_batches as usize);
+        let micro_batches = micro_batches(run)?;
+        let host = self.host(run);
+        let (replicas, stages, pipeline) = self.assemble(run, text)?;
         let timeline = self.simulator.run(&pipeline)?;
         let step_host_ns = host.step_us * 1e3;
         let mut prediction = Prediction {
@@ -192,6 +185,31 @@ impl Predictor {
         Ok(prediction)
     }
 
+    /// What every stage does and when, with what it does it in.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn picture(&mut self, run: &Run) -> Result<(Pipeline, Picture), PredictError> {
+        let (_, _, pipeline) = self.assemble(run, run.text(RUN)?)?;
+        let picture = self.simulator.picture(&pipeline)?;
+        Ok((pipeline, picture.times_as_long(self.factors.device_time)))
+    }
+
+    fn host(&self, run: &Run) -> HostCost {
+        stages::host(run).times_as_long(self.factors.host_of_device())
+    }
+
+    /// The run, ready to be simulated.
+    fn assemble(&self, run: &Run, text: &TextModel) -> Result<(Replicas, Stages, Pipeline), PredictError> {
+        let layers = Layers::new(run, &self.tables);
+        let replicas = Replicas::new(run);
+        let mut units = Units::new(run, text, &layers)?;
+        sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units);
+        let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
+        let pipeline = stages.pipeline(run, self.host(run), micro_batches(run)? as usize);
+        Ok((replicas, stages, pipeline))
+    }
+
     fn memory(
         &self,
         run: &Run,
@@ -221,3 +239,11 @@ impl Predictor {
 
 /// How an error calls a run that is no file.
 const RUN: &str = "run";
+
+fn micro_batches(run: &Run) -> Result<u64, RunError> {
+    run.micro_batches().ok_or_else(|| RunError::Field {
+        label: RUN.to_owned(),
+        field: "batch.global".to_owned(),
+        message: "does not split into micro-batches".to_owned(),
+    })
+}

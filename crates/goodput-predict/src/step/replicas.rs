@@ -1,5 +1,6 @@
 //! What replicas exchange: gradients, and parameters where they are sharded.
 
+use crate::Estimate;
 use crate::collective::{GroupShape, Operation, Prepared};
 use crate::layer::{Exchanges, collectives};
 use crate::memory::RankParameters;
@@ -90,6 +91,27 @@ impl Replicas {
         exchange
     }
 
+    /// What the exchanges of a stage that holds so many parameters rest on, each with its time alone.
+    pub fn estimates(&self, run: &Run, held: RankParameters) -> Vec<(&'static str, Estimate)> {
+        let (gradient_bytes, parameter_bytes) =
+            (f64::from(run.precision.gradient_bytes), f64::from(run.precision.parameter_bytes));
+        let mut all = Vec::new();
+        for (group, parameters) in [(&self.dense, held.dense as f64), (&self.experts, held.experts as f64)] {
+            let mut push = |name, exchange: &Option<Prepared>, bytes: f64| {
+                let exchange = exchange.as_ref().filter(|_| bytes > 0.0);
+                all.extend(exchange.map(|exchange| (name, exchange.time(bytes).estimate)));
+            };
+            push("gradients reduced", &group.reduce, parameters * gradient_bytes);
+            push(
+                "reduced across shard groups",
+                &group.across,
+                parameters * gradient_bytes / group.shard as f64,
+            );
+            push("parameters gathered", &group.gather, parameters * parameter_bytes);
+        }
+        all
+    }
+
     /// FSDP: gather of one block's parameters, and reduction of its gradients; ns of each and multiprocessors held.
     pub fn of_a_block(&self, run: &Run, held: RankParameters) -> Option<[f64; 2]> {
         if !shards_parameters(run) {
@@ -151,8 +173,8 @@ impl Group {
 }
 
 /// The gradient of a tied embedding, summed over the first and the last stage.
-pub(crate) fn tied_ns(run: &Run, exchanges: &Exchanges, width: u64, vocabulary: u64) -> Option<f64> {
+pub(crate) fn tied(run: &Run, exchanges: &Exchanges, width: u64, vocabulary: u64) -> Option<Estimate> {
     let rows = run.framework.padded_vocabulary(vocabulary, run.layout.tensor) / u64::from(run.layout.tensor);
     let bytes = (rows * width) as f64 * f64::from(run.precision.gradient_bytes);
-    exchanges.tied.as_ref().map(|sum| sum.time(bytes).estimate.ns)
+    exchanges.tied.as_ref().map(|sum| sum.time(bytes).estimate)
 }

@@ -3,7 +3,7 @@
 use goodput_model::architecture::TextModel;
 
 use super::parts::{Holding, Units, holdings, parameters, parts_of_a_stage, position, sent_bytes};
-use super::replicas::{Replicas, tied_ns};
+use super::replicas::{Replicas, tied};
 use super::{optimizer, sharded};
 use crate::Estimate;
 use crate::kernel::{Dispatch, HostCost, KernelError, KernelTables};
@@ -54,7 +54,7 @@ impl Stages {
     ) -> Result<Self, KernelError> {
         let send_bytes = sent_bytes(run, text);
         let send_ns = exchanges.stage_ns(run, send_bytes).map_or(0.0, |time| time.estimate.ns);
-        let tied_ns = tied_ns(run, exchanges, text.width, text.vocabulary);
+        let tied_ns = tied(run, exchanges, text.width, text.vocabulary).map(|sum| sum.ns);
         let mut held: Vec<Held> = Vec::with_capacity(4);
         let of: Vec<usize> = holdings(run, text)
             .into_iter()

@@ -3,14 +3,16 @@
 
 mod account;
 mod charts;
+mod drawings;
 mod explain;
 mod page;
 mod palette;
+mod predict;
 mod timeline;
 mod trace;
 mod validate;
 
-use crate::view::{AccountView, ExplainView, TimelineView, TraceView, ValidationView};
+use crate::view::{AccountView, ExplainView, PredictionView, TimelineView, TraceView, ValidationView};
 
 /// A fleet's account as one HTML page.
 ///
@@ -50,4 +52,12 @@ pub fn explanation(view: &ExplainView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn validation(view: &ValidationView) -> Result<String, askama::Error> {
     validate::page(view).render()
+}
+
+/// A predicted step as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn prediction(view: &PredictionView) -> Result<String, askama::Error> {
+    predict::page(view).render()
 }

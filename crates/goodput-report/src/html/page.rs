@@ -5,6 +5,7 @@ use goodput_core::Boundary;
 use plotly::Plot;
 
 use super::charts::Chart;
+use super::drawings::Drawing;
 use super::palette;
 use crate::number::{UNKNOWN, device_hours, factor, percent};
 use crate::table::{Cell, Column, Detail, Table};
@@ -71,6 +72,8 @@ pub(super) struct Section {
 pub(super) enum Block {
     /// Side by side where the width allows.
     Charts(Vec<Chart>),
+    /// Over the whole width.
+    Drawing(Drawing),
     /// A chart that is drawn when it is opened.
     FoldedChart(String, Chart),
     /// A table with its caption.
@@ -96,10 +99,16 @@ struct PageTemplate<'a> {
 
 impl Page {
     pub(super) fn render(&self) -> Result<String, askama::Error> {
-        let sources = Plot::offline_js_sources();
+        // Drawings need no script.
+        let sources = if self.has_charts() { Plot::offline_js_sources() } else { String::new() };
         // The crate hands out two script elements, plotly first; the second typesets formulas, which no page has.
         let chart_script = sources.split_inclusive("</script>").next().unwrap_or_default();
         PageTemplate { page: self, chart_script }.render()
+    }
+
+    fn has_charts(&self) -> bool {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks.into_iter().any(|block| matches!(block, Block::Charts(_) | Block::FoldedChart(..)))
     }
 }
 

@@ -9,6 +9,8 @@
 
 use goodput_core::{Boundary, Pattern};
 use goodput_explain::term::Term;
+use goodput_predict::layer;
+use goodput_predict::schedule::{Doing, Pass};
 use goodput_trace::class::Class;
 use goodput_trace::partition::{Charge, HostCause};
 
@@ -200,6 +202,47 @@ pub(super) const fn class(class: Class) -> &'static str {
     }
 }
 
+/// The colour of a term of a predicted step, as what a trace calls the same.
+pub(super) const fn term(term: layer::Term) -> &'static str {
+    use layer::Term;
+    match term {
+        Term::Gemm => class(Class::Gemm),
+        Term::Attention => class(Class::Attention),
+        Term::Norm => class(Class::Normalisation),
+        Term::Elementwise => class(Class::Elementwise),
+        Term::Router => class(Class::MixtureOfExperts),
+        Term::Permutation => class(Class::SortScan),
+        Term::Embedding => class(Class::Embedding),
+        Term::Loss => class(Class::SoftmaxLoss),
+        Term::TensorExchange => class(Class::Communication),
+        Term::ContextExchange => "#5fb0d8",
+        Term::ExpertExchange => "#1f5f96",
+        Term::DataExchange => "#4a78c4",
+        Term::PipelineExchange => "#7f9fe0",
+        Term::Bubble => "#e58fbd",
+        Term::Launch => "#ecc344",
+        Term::Optimizer => "#a8569e",
+        Term::Straggler => "#c2377f",
+    }
+}
+
+/// The colour of what a stage does.
+pub(super) const fn doing(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Pass { pass: Pass::Forward, .. } => "#2fa58d",
+        Doing::Pass { pass: Pass::Backward, .. } => "#00664a",
+        Doing::Pass { pass: Pass::InputGradient, .. } => "#1f7a3d",
+        Doing::Pass { pass: Pass::WeightGradient, .. } => "#7d9b3a",
+        Doing::Pass { .. } => "#0c5c66",
+        Doing::Send => term(layer::Term::PipelineExchange),
+        Doing::Gather => "#5fb0d8",
+        Doing::Reduce => term(layer::Term::DataExchange),
+        Doing::Host => term(layer::Term::Launch),
+        Doing::Optimizer => term(layer::Term::Optimizer),
+        Doing::Bubble => OPEN_GROUND,
+    }
+}
+
 /// Short to long on a map of ranks and steps: quiet to loud on light and dark paper.
 pub(super) const HEAT: [&str; 4] = ["#5b8db8", "#c9d3c0", "#f2a541", "#b3261e"];
 
@@ -214,6 +257,14 @@ mod tests {
         colours.sort_unstable();
         colours.dedup();
         assert_eq!(colours.len(), before);
+    }
+
+    #[test]
+    fn terms_are_told_apart() {
+        let mut colours: Vec<_> = layer::Term::ALL.map(term).to_vec();
+        colours.sort_unstable();
+        colours.dedup();
+        assert_eq!(colours.len(), layer::Term::ALL.len());
     }
 
     #[test]

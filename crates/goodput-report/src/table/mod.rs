@@ -6,6 +6,7 @@ mod fleet;
 mod flops;
 mod jobs;
 mod losses;
+mod predict;
 mod read;
 mod trace;
 mod trace_kernels;
@@ -21,6 +22,10 @@ pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
 pub(crate) use flops::{components, conventions, recurrence, self_check};
 pub(crate) use jobs::{composed, jobs, size_curve};
 pub(crate) use losses::{levers, losses};
+pub(crate) use predict::{
+    basis, beyond_tables, closed_forms, gigabytes, predicted_conventions, predicted_memory, predicted_stages,
+    predicted_terms,
+};
 pub(crate) use read::{files, findings};
 pub(crate) use trace::{
     bandwidth, charges, kernel_rows, peers, trace_files, trace_findings, trace_ranks, trace_steps, triage,

@@ -274,7 +274,7 @@ impl ExplainView {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
             title: settings.title.clone(),
-            run: PredictionView::new(run, prediction, settings).run,
+            run: PredictionView::new(run, prediction, &[], settings).run,
             traced: TracedStepsView {
                 ranks: measured.ranks.len(),
                 device_steps: measured.steps(),

@@ -9,6 +9,7 @@ mod explain;
 mod flops;
 mod jobs;
 mod lanes;
+mod layout;
 mod ledger;
 mod mfu;
 mod pools;
@@ -50,7 +51,9 @@ pub use mfu::{
 };
 pub use pools::{CohortView, DiagnosticsView, PointView, PoolView, SeriesView, WaitView};
 pub use predict::{
-    GuideView, PredictedMemoryView, PredictedRunView, PredictedStageView, PredictedTermView, PredictionView,
+    BeyondTableView, ClosedFormView, DrawnRowView, DrawnSpanView, EfficiencyView, GuideView, PictureView,
+    PictureWindowView, PredictedConventionView, PredictedMemoryView, PredictedRunView, PredictedStageView,
+    PredictedTermView, PredictionView, StageTermView,
 };
 pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};

@@ -66,7 +66,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn plain(name: impl Into<String>, colour: &str) -> Self {
+    pub(in crate::html) fn plain(name: impl Into<String>, colour: &str) -> Self {
         Self { name: name.into(), swatch: palette::swatch(colour, false) }
     }
 
@@ -214,7 +214,7 @@ fn layout() -> Layout {
 }
 
 /// A unit of an axis of times, with its nanoseconds.
-fn time_unit(longest_ns: i64) -> (&'static str, f64) {
+pub(in crate::html) fn time_unit(longest_ns: i64) -> (&'static str, f64) {
     match longest_ns {
         ns if ns >= 2_000_000_000 => ("s", 1e9),
         ns if ns >= 2_000_000 => ("ms", 1e6),

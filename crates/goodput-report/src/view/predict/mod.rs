@@ -1,12 +1,22 @@
 //! The view of `goodput predict`: the step of a layout, term by term.
 
+mod closed_forms;
+mod efficiency;
+mod picture;
+
 use goodput_predict::Basis;
-use goodput_predict::layer::Term;
+use goodput_predict::layer::{Term, Terms};
 use goodput_predict::run::Run;
-use goodput_predict::step::Prediction;
+use goodput_predict::schedule::Picture;
+use goodput_predict::step::{Evidence, Prediction};
 use serde::Serialize;
 
+use super::layout;
 use super::settings::ViewSettings;
+
+pub use closed_forms::ClosedFormView;
+pub use efficiency::{EfficiencyView, PredictedConventionView};
+pub use picture::{DrawnRowView, DrawnSpanView, PictureView, PictureWindowView};
 
 /// A predicted step, ready to be printed. Times are in nanoseconds, memory in bytes, of the device that needs most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,6 +41,8 @@ pub struct PredictionView {
     pub hfu: f64,
     /// Tokens a second of one device.
     pub tokens_per_second_per_device: f64,
+    /// What MFU and HFU are of, and what they are in other conventions; `None` where the device has no peak for the products' format.
+    pub efficiency: Option<EfficiencyView>,
     /// Where the time goes, the mean over all devices: sums to the step.
     pub terms: Vec<PredictedTermView>,
     /// Of the terms, what is computed again.
@@ -41,6 +53,11 @@ pub struct PredictionView {
     pub memory: PredictedMemoryView,
     /// The closed forms of the MFU guide, for comparison only.
     pub guide: GuideView,
+    /// Closed forms beside what the simulation says, and why they differ.
+    pub closed_forms: Vec<ClosedFormView>,
+    /// What every stage does when, for a page.
+    #[serde(skip)]
+    pub picture: Option<PictureView>,
 }
 
 /// What was asked, in short.
@@ -68,6 +85,16 @@ pub struct PredictedRunView {
     pub ep: u32,
     /// Replicas.
     pub dp: u32,
+    /// Order of the micro-batches.
+    pub schedule: &'static str,
+    /// What the replicas shard.
+    pub sharding: &'static str,
+    /// What is computed again.
+    pub recompute: String,
+    /// Format of the products.
+    pub dtype: String,
+    /// The framework's profile.
+    pub framework: String,
     /// Tokens of a sequence.
     pub sequence_length: u64,
     /// Sequences of a micro-batch.
@@ -87,6 +114,23 @@ pub struct PredictedTermView {
     pub time_ns: f64,
     /// Of the step.
     pub share: f64,
+    /// Its relative standard deviation; `None` for what is assumed.
+    pub deviation: Option<f64>,
+    /// The weakest thing that it rests on, as for the step; `None` for what is assumed.
+    pub basis: Option<&'static str>,
+    /// Its parts beyond a table's range or without a table, the longest first.
+    pub beyond_tables: Vec<BeyondTableView>,
+}
+
+/// A part of a term that no table holds as it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BeyondTableView {
+    /// Its name.
+    pub part: &'static str,
+    /// `extrapolated` or `analytic`.
+    pub basis: &'static str,
+    /// Its time, where it is a part of the term's; of an exchange that something hides, its time alone.
+    pub time_ns: f64,
 }
 
 /// One stage.
@@ -104,6 +148,20 @@ pub struct PredictedStageView {
     pub other_ns: f64,
     /// Activations that it holds at most.
     pub activation_bytes: f64,
+    /// Each term's time.
+    pub terms: Vec<StageTermView>,
+}
+
+/// One term of a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct StageTermView {
+    /// In words.
+    pub term: &'static str,
+    /// Its time.
+    pub time_ns: f64,
+    /// The term.
+    #[serde(skip)]
+    pub of: Term,
 }
 
 /// Memory of one rank.
@@ -144,12 +202,26 @@ pub struct GuideView {
     pub exact_bubble_ns: f64,
 }
 
+impl PredictedMemoryView {
+    /// Each part of the total.
+    pub(crate) fn parts(&self) -> [(&'static str, f64); 6] {
+        [
+            ("weights", self.weights_bytes),
+            ("gradients", self.gradients_bytes),
+            ("optimizer", self.optimizer_bytes),
+            ("activations", self.activations_bytes),
+            ("working space", self.working_bytes),
+            ("logits", self.logits_bytes),
+        ]
+    }
+}
+
 impl PredictionView {
     /// The word under `schema` in JSON.
     pub const SCHEMA: &'static str = "goodput.predict/1";
 
-    /// The view of a prediction.
-    pub fn new(run: &Run, prediction: &Prediction, settings: &ViewSettings) -> Self {
+    /// The view of a prediction and of what its terms rest on.
+    pub fn new(run: &Run, prediction: &Prediction, evidence: &[Evidence], settings: &ViewSettings) -> Self {
         let step_ns = prediction.step_ns;
         let share = |ns: f64| if step_ns > 0.0 { ns / step_ns } else { 0.0 };
         let memory = &prediction.memory;
@@ -169,30 +241,37 @@ impl PredictionView {
                 vpp: run.parts(),
                 ep: run.layout.expert,
                 dp: run.layout.data,
+                schedule: layout::schedule(run.layout.schedule),
+                sharding: layout::sharding(run.layout.sharding),
+                recompute: layout::recompute(run.recompute),
+                dtype: run.precision.products.dtype().name().to_owned(),
+                framework: run.framework.name.clone(),
                 sequence_length: run.batch.sequence,
                 micro_batch: run.batch.micro,
                 global_batch: run.batch.global,
             },
             step_ns,
             deviation: prediction.deviation,
-            basis: match prediction.basis {
-                Basis::UserTable => "user_table",
-                Basis::Table => "table",
-                Basis::Extrapolated => "extrapolated",
-                Basis::Analytic => "analytic",
-            },
+            basis: basis(prediction.basis),
             mfu: prediction.mfu,
             hfu: prediction.hfu,
             tokens_per_second_per_device: prediction.tokens_per_second_per_device,
+            efficiency: EfficiencyView::new(run, prediction),
             terms: prediction
                 .terms
                 .iter()
                 .filter(|(_, ns)| *ns != 0.0)
-                .map(|(term, ns)| PredictedTermView {
-                    term: term.label(),
-                    kind: kind(term),
-                    time_ns: ns,
-                    share: share(ns),
+                .map(|(term, ns)| {
+                    let evidence = evidence.iter().find(|evidence| evidence.term == term);
+                    PredictedTermView {
+                        term: term.label(),
+                        kind: kind(term),
+                        time_ns: ns,
+                        share: share(ns),
+                        deviation: evidence.and_then(|evidence| evidence.deviation),
+                        basis: evidence.and_then(|evidence| evidence.basis).map(basis),
+                        beyond_tables: evidence.map(beyond_tables).unwrap_or_default(),
+                    }
                 })
                 .collect(),
             recompute_ns: prediction.recompute_ns,
@@ -217,6 +296,7 @@ impl PredictionView {
                         bubble_ns,
                         other_ns: predicted.terms.sum() - compute_ns - exchange_ns - bubble_ns,
                         activation_bytes: predicted.activation_bytes,
+                        terms: stage_terms(&predicted.terms),
                     }
                 })
                 .collect(),
@@ -238,7 +318,48 @@ impl PredictionView {
                 bubble_ns: prediction.guide.bubble_ns,
                 exact_bubble_ns: prediction.guide.exact_bubble_ns,
             },
+            closed_forms: closed_forms::of(run, prediction),
+            picture: None,
         }
+    }
+
+    /// The terms of the mean device.
+    pub(crate) fn mean_terms(&self) -> Vec<StageTermView> {
+        let of = |term: &PredictedTermView| {
+            let of = Term::ALL.into_iter().find(|of| of.label() == term.term)?;
+            Some(StageTermView { term: term.term, time_ns: term.time_ns, of })
+        };
+        self.terms.iter().filter_map(of).collect()
+    }
+
+    /// With the picture that a page draws.
+    #[must_use]
+    pub fn with_picture(self, picture: &Picture) -> Self {
+        Self { picture: Some(PictureView::new(picture)), ..self }
+    }
+}
+
+/// Every term that takes time.
+pub(super) fn stage_terms(terms: &Terms) -> Vec<StageTermView> {
+    let taken = terms.iter().filter(|(_, ns)| *ns != 0.0);
+    taken.map(|(of, time_ns)| StageTermView { term: of.label(), time_ns, of }).collect()
+}
+
+fn beyond_tables(evidence: &Evidence) -> Vec<BeyondTableView> {
+    let view = |part: &goodput_predict::step::BeyondTable| BeyondTableView {
+        part: part.name,
+        basis: basis(part.basis),
+        time_ns: part.ns,
+    };
+    evidence.beyond_tables.iter().map(view).collect()
+}
+
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::UserTable => "user_table",
+        Basis::Table => "table",
+        Basis::Extrapolated => "extrapolated",
+        Basis::Analytic => "analytic",
     }
 }
 
