@@ -8,6 +8,7 @@ use crate::Explanation;
 use crate::exchange::Exchange;
 use crate::rate::Kernels;
 use crate::rule::Rule;
+use crate::same_job::{SAME_FLOPS, SAME_KERNELS};
 use crate::term::Term;
 
 /// A rule that fired.
@@ -118,6 +119,7 @@ impl Found<'_> {
             }));
             evidence.extend(self.kernel_counts(Term::Products).map(counted));
             let rule = match () {
+                () if self.executes_others(ns) => Rule::OtherProducts,
                 () if ns < 0.0 => Rule::FastProducts,
                 () if self.run.precision.products.is_quantised() => Rule::LowPrecisionProducts,
                 () => Rule::SlowProducts,
@@ -150,6 +152,17 @@ impl Found<'_> {
                 self.push(rule, term, ns, evidence);
             }
         }
+    }
+
+    /// Whether products take other time since others are executed: by their FLOPs where shapes tell, else by their number.
+    fn executes_others(&self, difference_ns: f64) -> bool {
+        let by_flops =
+            self.explanation.products.map(|of| (of.measured_flops / of.predicted_flops, SAME_FLOPS));
+        let by_count = || Some((self.kernel_counts(Term::Products)?.ratio(), SAME_KERNELS));
+        by_flops.or_else(by_count).is_some_and(|(ratio, same)| {
+            let apart = ratio - 1.0;
+            apart.abs() > same && apart.signum() == difference_ns.signum()
+        })
     }
 
     fn exchanges(&mut self) {

@@ -1,6 +1,6 @@
 //! A predicted step in the terms of the comparison.
 
-use goodput_model::device::{Catalogue, UnknownDevice};
+use goodput_model::device::UnknownDevice;
 use goodput_predict::collective::{Collectives, GroupShape, Operation};
 use goodput_predict::kernel::{KernelError, KernelTables};
 use goodput_predict::layer::{Term as Layer, Terms};
@@ -57,7 +57,7 @@ pub enum Unpredictable {
 /// # Errors
 /// [`Unpredictable`] names what does not fit.
 pub fn predict(run: &Run, straggler_deviation: f64) -> Result<(Prediction, Listed), Unpredictable> {
-    let device = Catalogue::built_in().find(&run.cluster.device)?.clone();
+    let device = run.cluster.fitted_device()?;
     let tables = KernelTables::new(&device);
     let listed = Listed::of(run, &tables);
     let mut predictor = Predictor::with_tables(device, tables).with_stragglers(straggler_deviation);
@@ -90,6 +90,13 @@ impl Predicted {
             .map(|term| PredictedTerm { ns: of(term), deviation, ..PredictedTerm::default() })
             .collect();
         Self { step_ns: terms.iter().map(|term| term.ns).sum(), deviation, recompute_ns: 0.0, terms }
+    }
+
+    /// With so many kernels in a term.
+    #[must_use]
+    pub fn with_kernels(mut self, term: Term, kernels: f64) -> Self {
+        self.terms[term as usize].kernels = kernels;
+        self
     }
 
     /// Of one term.

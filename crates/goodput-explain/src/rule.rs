@@ -71,6 +71,8 @@ rules! {
     LowPrecisionProducts => "low_precision_products", "products of the 8 or 4 bit recipe run slower than predicted", "which layers stay in 16 bits, scaling and conversion kernels beside the products, whether tables of the format exist for the device", "keep small products in 16 bits; fuse the conversion", PerformanceEngineering;
     /// Products run faster.
     FastProducts => "fast_products", "matrix products run faster than predicted", "whether the prediction rests on a table or is extrapolated, the FLOPs that are executed", "measure the shapes on this device", PerformanceEngineering;
+    /// More or fewer products than predicted.
+    OtherProducts => "other_products", "another amount of matrix products is executed than predicted", "model, batch, recompute and layout in RUN.yaml against the job's settings; padding of vocabulary and sequences", "state the job as it runs, or drop the work that is not needed", DistributedTraining;
     /// Attention runs at another speed.
     OtherAttention => "other_attention", "attention takes other time than predicted", "which kernel runs, the mask and the length of documents", "name the kernel in RUN.yaml, or take a faster one", PerformanceEngineering;
     /// Choosing experts and moving tokens.

@@ -7,6 +7,9 @@ use goodput_predict::run::Run;
 use goodput_trace::analysis::Analysis;
 use goodput_trace::class::Class;
 use goodput_trace::peers::message_bytes;
+use goodput_trace::phase::{Phase, phases};
+use goodput_trace::reading::Format;
+use goodput_trace::trace::RankTrace;
 
 use crate::axis::Places;
 use crate::rate::{Kernels, Products};
@@ -23,6 +26,8 @@ pub enum Subject {
     Device,
     /// Who exchanges with whom.
     Groups,
+    /// Whether a step trains.
+    Training,
     /// FLOPs of matrix products in a step.
     ProductFlops,
     /// Kernels of matrix products in a step.
@@ -39,6 +44,7 @@ impl Subject {
             Self::TracedRanks => "traced_ranks",
             Self::Device => "device",
             Self::Groups => "groups",
+            Self::Training => "training",
             Self::ProductFlops => "product_flops",
             Self::ProductKernels => "product_kernels",
             Self::Exchange => "exchange",
@@ -52,6 +58,7 @@ impl Subject {
             Self::TracedRanks => "ranks traced",
             Self::Device => "device",
             Self::Groups => "process groups",
+            Self::Training => "what a step does",
             Self::ProductFlops => "FLOPs of matrix products a step",
             Self::ProductKernels => "matrix products a step",
             Self::Exchange => "exchange",
@@ -98,11 +105,13 @@ pub struct Check {
 }
 
 /// FLOPs apart by more than this share are of another model, batch or layout: a framework pads a vocabulary, no more.
-const SAME_FLOPS: f64 = 0.10;
+pub(crate) const SAME_FLOPS: f64 = 0.10;
 /// Fewer recorded shapes do not speak for the step.
 const ENOUGH_SHAPES: f64 = 0.9;
+/// Where they differ by a factor, fewer will do.
+const SOME_SHAPES: f64 = 0.5;
 /// Projections are one product or three, a weight gradient is split or not: kernels apart by less may be one job.
-const SAME_KERNELS: f64 = 0.20;
+pub(crate) const SAME_KERNELS: f64 = 0.20;
 /// Counts and sizes apart by more than this factor are of another job, however it fuses and cuts.
 pub(crate) const OTHER_JOB_FACTOR: f64 = 2.0;
 /// Exchanges below this are norms, losses and counts.
@@ -118,6 +127,7 @@ pub(crate) fn checks(
     let mut checks = devices(run, analysis);
     checks.extend(device(run, analysis));
     checks.push(groups(run, analysis));
+    checks.extend(training(analysis));
     checks.push(flops(products));
     checks.extend(counts(kernels));
     checks
@@ -215,6 +225,30 @@ fn brief(ranks: &[u32]) -> String {
     shown.join(", ") + &more
 }
 
+/// A step is one of training: of PyTorch's traces, whose ranges tell, at least one has a backward pass or an update.
+fn training(analysis: &Analysis) -> Option<Check> {
+    let is_told = |trace: &&RankTrace| {
+        trace.format == Format::Chrome
+            && trace.operators.iter().any(|operator| trace.name(operator.name).starts_with("aten::"))
+    };
+    let mut traces = analysis.ranks.iter().map(|rank| &rank.trace).filter(is_told).peekable();
+    traces.peek()?;
+    let trains = |trace: &RankTrace| {
+        let phases = phases(trace);
+        let trained = [Phase::Backward, Phase::Recompute, Phase::Optimizer];
+        phases.iter().any(|phase| trained.contains(phase))
+            || trace.work.iter().any(|work| {
+                let name = trace.name(work.name);
+                work.class == Class::Optimizer || name.contains("bwd") || name.contains("backward")
+            })
+    };
+    let (trace, verdict) = match traces.any(trains) {
+        true => ("a backward pass or an update", Verdict::Agrees),
+        false => ("no backward pass and no update: inference", Verdict::OtherJob),
+    };
+    Some(Check { subject: Subject::Training, run: "training".to_owned(), trace: trace.to_owned(), verdict })
+}
+
 fn flops(products: Option<&Products>) -> Check {
     let subject = Subject::ProductFlops;
     let tera = |flops: f64| format!("{:.2} TFLOP a device", flops / 1e12);
@@ -227,7 +261,11 @@ fn flops(products: Option<&Products>) -> Check {
         },
         Some(products) => {
             let apart = (products.measured_flops / products.predicted_flops - 1.0).abs();
+            let ratio = products.measured_flops / products.predicted_flops;
             let verdict = match products.coverage {
+                share if share > SOME_SHAPES && ratio.max(1.0 / ratio) > OTHER_JOB_FACTOR => {
+                    Verdict::OtherJob
+                }
                 share if share < ENOUGH_SHAPES => Verdict::Unknown,
                 _ if apart > SAME_FLOPS => Verdict::OtherJob,
                 _ => Verdict::Agrees,

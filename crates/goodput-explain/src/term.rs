@@ -44,10 +44,10 @@ terms! {
     Routing => "routing", "router and token permutation", MemoryStall;
     /// Norms, activations, residuals, look-ups, losses: kernels on the bandwidth slope.
     MemoryBound => "memory_bound", "norms, elementwise, embedding, loss", MemoryStall;
-    /// The update, with clipping and norms of gradients.
-    Optimizer => "optimizer", "optimizer", MemoryStall;
-    /// Copies and fills by the driver with nothing beside them. No prediction has them.
-    Copies => "copies", "exposed copies and fills", MemoryStall;
+    /// The update, with norms of gradients, clipping, and gradients set to zero: fills by the driver.
+    Optimizer => "optimizer", "optimizer, gradients zeroed", MemoryStall;
+    /// Copies by the driver with nothing beside them. No prediction has them.
+    Copies => "copies", "exposed copies", MemoryStall;
     /// Exchanges of tensor ranks that nothing hides.
     TensorExchange => "tensor_exchange", "tensor-parallel exchange", ExposedCommunication;
     /// Exchanges of context ranks that nothing hides.
@@ -122,7 +122,8 @@ impl Term {
                 _ => Self::Waiting,
             },
             Charge::Bubble => Self::Bubble,
-            Charge::Copy | Charge::Fill => Self::Copies,
+            Charge::Copy => Self::Copies,
+            Charge::Fill => Self::Optimizer,
             Charge::HostLate(HostCause::DataLoader) => Self::Input,
             Charge::HostLate(_) | Charge::LaunchLatency | Charge::StreamDependency => Self::Host,
             Charge::Unattributed => Self::Unexplained,
