@@ -46,7 +46,7 @@ terms! {
     MemoryBound => "memory_bound", "norms, elementwise, embedding, loss", MemoryStall;
     /// The update, with norms of gradients, clipping, and gradients set to zero: fills by the driver.
     Optimizer => "optimizer", "optimizer, gradients zeroed", MemoryStall;
-    /// Copies by the driver with nothing beside them. No prediction has them.
+    /// Copies by the driver with nothing beside them. A prediction has those of offloaded activations.
     Copies => "copies", "exposed copies", MemoryStall;
     /// Exchanges of tensor ranks that nothing hides.
     TensorExchange => "tensor_exchange", "tensor-parallel exchange", ExposedCommunication;
@@ -90,6 +90,7 @@ impl Term {
             Predicted::ExpertExchange => Self::ExpertExchange,
             Predicted::DataExchange => Self::DataExchange,
             Predicted::PipelineExchange => Self::PipelineExchange,
+            Predicted::HostExchange => Self::Copies,
             Predicted::Bubble => Self::Bubble,
             Predicted::Launch => Self::Host,
             Predicted::Optimizer => Self::Optimizer,

@@ -1,6 +1,6 @@
 //! How a cluster's devices differ from those of the catalogue.
 
-use goodput_model::device::{Catalogue, Device, Figure, UnknownDevice};
+use goodput_model::device::{Device, Figure, UnknownDevice};
 use serde::Deserialize;
 
 use super::Cluster;
@@ -21,9 +21,9 @@ impl Cluster {
     /// The cluster's device as it is there: the catalogue's, with the figures of `board` where it states them.
     ///
     /// # Errors
-    /// [`UnknownDevice`] if the catalogue does not know it.
+    /// [`UnknownDevice`] if neither the cluster nor the catalogue has it.
     pub fn fitted_device(&self) -> Result<Device, UnknownDevice> {
-        let mut device = Catalogue::built_in().find(&self.device)?.clone();
+        let mut device = self.find_device()?.clone();
         let Board { power_w, memory_tb_per_s, memory_gb } = self.board;
         device.power_w = power_w.map(Figure::Exact).or(device.power_w);
         device.memory_gb = memory_gb.map(Figure::Exact).or(device.memory_gb);
@@ -36,6 +36,8 @@ impl Cluster {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use goodput_model::device::Catalogue;
 
     use super::super::Clusters;
     use super::*;

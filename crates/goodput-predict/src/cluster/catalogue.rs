@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use serde_json::{Map, Value};
+
 use super::{Cluster, ClusterError, yaml};
 
 /// Known clusters.
@@ -30,6 +32,16 @@ impl Clusters {
             Clusters::default().with_yaml("clusters.yaml", text).unwrap_or_default()
         });
         &BUILT_IN
+    }
+
+    /// A known cluster as the file describes it, field by field.
+    pub(crate) fn described(name: &str) -> Option<Map<String, Value>> {
+        static FILE: LazyLock<Value> = LazyLock::new(|| {
+            serde_saphyr::from_str(include_str!("../../data/cluster/clusters.yaml")).unwrap_or_default()
+        });
+        let clusters = FILE.get("clusters")?.as_array()?;
+        let found = clusters.iter().find(|cluster| cluster.get("name").is_some_and(|known| known == name));
+        found?.as_object().cloned()
     }
 
     /// These and those of a file: `clusters:` with a list. A cluster of the same name replaces ours.

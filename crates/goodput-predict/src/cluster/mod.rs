@@ -21,6 +21,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
+use goodput_model::device::{Catalogue, Device, UnknownDevice};
 use serde::Deserialize;
 
 pub use board::Board;
@@ -55,6 +56,12 @@ pub struct Cluster {
     /// The host.
     #[serde(default)]
     pub host: Host,
+    /// Nodes that there are; any number where it is not stated.
+    #[serde(default)]
+    pub nodes: Option<u32>,
+    /// The device where it is not one of the catalogue's.
+    #[serde(skip)]
+    pub own_device: Option<Box<Device>>,
     /// Where the figures are from, by part.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
@@ -156,12 +163,15 @@ pub enum Cpu {
 pub struct Host {
     /// Time to enqueue one kernel, us.
     pub dispatch_us: f64,
+    /// The link between a device and the host's memory, GB/s of one direction.
+    #[serde(default)]
+    pub link_gb_per_s: Option<f64>,
 }
 
 impl Default for Host {
     /// The guide's figure for H100 and later.
     fn default() -> Self {
-        Self { dispatch_us: 5.0 }
+        Self { dispatch_us: 5.0, link_gb_per_s: None }
     }
 }
 
@@ -174,16 +184,29 @@ const fn unit() -> f64 {
 }
 
 impl Cluster {
+    /// The device: the run's own, or the catalogue's.
+    ///
+    /// # Errors
+    /// [`UnknownDevice`] with near names.
+    pub fn find_device(&self) -> Result<&Device, UnknownDevice> {
+        match &self.own_device {
+            Some(own) => Ok(own),
+            None => Catalogue::built_in().find(&self.device),
+        }
+    }
+
     /// Devices of one NVLink domain: NCCL counts the domain as one node.
     #[must_use]
     pub const fn domain_devices(&self) -> u32 {
-        self.devices_per_node * self.intra.domain_nodes
+        self.devices_per_node.saturating_mul(self.intra.domain_nodes)
     }
 
     /// Adapters of one NVLink domain.
     #[must_use]
     pub fn domain_nics(&self) -> u32 {
-        self.network.as_ref().map_or(0, |network| network.nics_per_node * self.intra.domain_nodes)
+        self.network
+            .as_ref()
+            .map_or(0, |network| network.nics_per_node.saturating_mul(self.intra.domain_nodes))
     }
 
     /// GB/s that each of `devices` of one domain, `stride` apart, sends inside it in a ring.

@@ -93,6 +93,10 @@ impl Cluster {
         speed("intra.usable_gb_per_s", intra.usable_gb_per_s)?;
         speed("intra.peer_gb_per_s", intra.peer_gb_per_s)?;
         speed("intra.pcie_gb_per_s", intra.pcie_gb_per_s)?;
+        speed("host.link_gb_per_s", self.host.link_gb_per_s)?;
+        if self.nodes == Some(0) {
+            return error("nodes", "0 nodes: give at least 1, or leave it out".to_owned());
+        }
         if let Some(usable) = intra.usable_gb_per_s.filter(|usable| *usable > intra.gb_per_s) {
             let message =
                 format!("{usable} is above the rated {}: give the usable part of it", intra.gb_per_s);
@@ -114,7 +118,7 @@ impl Cluster {
                 return error("intra.pcie_gb_per_s", message.to_owned());
             }
             Link::Torus => {
-                let devices: u64 = intra.axes.iter().map(|axis| u64::from(*axis)).product();
+                let devices = intra.axes.iter().fold(1u64, |all, axis| all.saturating_mul((*axis).into()));
                 if intra.axes.is_empty() || devices != u64::from(self.devices_per_node) {
                     let message = format!(
                         "{:?} do not multiply to the slice's {} devices: give the length of each axis",

@@ -108,21 +108,23 @@ impl Lister<'_> {
         };
         let format =
             if run.precision.low_precision_attention { run.precision.products } else { run.precision.wide() };
-        let (batch, mask) = masked(run.batch.micro, run.batch.sequence, mask);
-        let length = run.batch.sequence * run.batch.micro / batch;
-        let whole = Attention {
-            batch,
-            heads: core.heads,
-            kv_heads: core.kv_heads,
-            queries: length,
-            keys: length,
-            head_dim: core.head_dim,
-            value_dim: core.value_dim,
-            mask,
-            format,
+        let attention = |sequences: u64, tokens: u64| {
+            let (batch, mask) = masked(sequences, tokens, mask);
+            let length = tokens * sequences / batch;
+            Attention {
+                batch,
+                heads: core.heads,
+                kv_heads: core.kv_heads,
+                queries: length,
+                keys: length,
+                head_dim: core.head_dim,
+                value_dim: core.value_dim,
+                mask,
+                format,
+            }
         };
         let degree = u64::from(run.layout.context);
-        let pieces = match run.layout.context_method {
+        let pieces = |whole: Attention| match run.layout.context_method {
             _ if degree == 1 => vec![whole],
             ContextMethod::Ring => whole.ring(degree),
             ContextMethod::AllGather => whole.gathered(degree, 0),
@@ -134,27 +136,46 @@ impl Lister<'_> {
                 }]
             }
         };
+        // Unfused scores are of the whole sequence, masked.
+        let documents =
+            if fused { run.packing.documents(run.batch.sequence) } else { vec![(run.batch.sequence, 1)] };
+        let all: u64 = documents.iter().map(|(_, count)| count).sum();
+        let chunks = if degree == 1 { 1 } else { 2 * degree };
         let mut window = [0.0; 2];
+        let mut steps = 1;
         for (direction, pass) in
             [(Direction::Forward, Pass::Forward), (Direction::Backward, Pass::InputGradient)]
         {
-            for piece in &pieces {
-                let estimate = self.tables.attention(piece, direction, kernel)?;
-                // The model's own products, without the scores that a fused backward pass computes again.
-                let flops =
-                    piece.flops(Direction::Forward) * if direction == Direction::Forward { 1.0 } else { 2.0 };
-                let launches = if fused { 2 } else { UNFUSED_LAUNCHES[direction as usize] };
-                window[direction as usize] += estimate.ns;
-                let part = Part { launches, flops, ..self.part("attention", Term::Attention, estimate) };
-                self.passes.of(pass).push(part);
+            // One kernel runs all documents: each length at the rate of as many of its kind, for its share of them.
+            for (index, &(length, count)) in documents.iter().enumerate() {
+                let share = count as f64 / all as f64;
+                let whole = attention(run.batch.micro * all, length.next_multiple_of(chunks));
+                let pieces = pieces(whole);
+                steps = pieces.len();
+                for piece in &pieces {
+                    let estimate = self.tables.attention(piece, direction, kernel)?.times(share);
+                    // The model's own products, without the scores that a fused backward pass computes again.
+                    let flops = share
+                        * piece.flops(Direction::Forward)
+                        * if direction == Direction::Forward { 1.0 } else { 2.0 };
+                    let launches = match (index, fused) {
+                        (0, true) => 2,
+                        (0, false) => UNFUSED_LAUNCHES[direction as usize],
+                        _ => 0,
+                    };
+                    window[direction as usize] += estimate.ns;
+                    let part = Part { launches, flops, ..self.part("attention", Term::Attention, estimate) };
+                    self.passes.of(pass).push(part);
+                }
             }
         }
         if !fused {
-            self.beside_unfused(&whole)?;
+            self.beside_unfused(&attention(run.batch.micro, run.batch.sequence))?;
         }
-        self.context_exchange(core, pieces.len(), window);
+        self.context_exchange(core, steps, window);
         if degree > 1 && run.layout.context_method == ContextMethod::Ring {
-            self.around_ring(core, degree, matches!(mask, Mask::Causal))?;
+            let is_causal = matches!(masked(1, run.batch.sequence, mask).1, Mask::Causal);
+            self.around_ring(core, degree, is_causal)?;
         }
         Ok(())
     }
@@ -163,7 +184,7 @@ impl Lister<'_> {
     /// and values into one.
     fn beside_unfused(&mut self, whole: &Attention) -> Listed {
         if self.run.framework.dropout {
-            let scores = whole.batch * whole.heads * whole.queries * whole.keys;
+            let scores = (whole.batch * whole.heads * whole.queries).saturating_mul(whole.keys);
             let dropout = Operation::Dropout { values: scores, residual: false };
             self.host_only("random state", Pass::Forward, super::RANDOM_STATE_LAUNCHES);
             self.operation("attention dropout", Term::Attention, dropout, Fusion::Joined)?;

@@ -29,6 +29,8 @@ pub enum Term {
     DataExchange,
     /// Activations between stages that block a stage.
     PipelineExchange,
+    /// Activations on their way to the host's memory and back that nothing hides.
+    HostExchange,
     /// Stages that wait for others.
     Bubble,
     /// The device waits for its host to enqueue kernels.
@@ -41,7 +43,7 @@ pub enum Term {
 
 impl Term {
     /// Every term, in the order of a report.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Gemm,
         Self::Attention,
         Self::Norm,
@@ -55,6 +57,7 @@ impl Term {
         Self::ExpertExchange,
         Self::DataExchange,
         Self::PipelineExchange,
+        Self::HostExchange,
         Self::Bubble,
         Self::Launch,
         Self::Optimizer,
@@ -78,6 +81,7 @@ impl Term {
             Self::ExpertExchange => "expert exchange",
             Self::DataExchange => "data-parallel exchange",
             Self::PipelineExchange => "pipeline exchange",
+            Self::HostExchange => "offload to the host",
             Self::Bubble => "pipeline bubble",
             Self::Launch => "launch",
             Self::Optimizer => "optimizer",
@@ -101,6 +105,7 @@ impl Term {
                 | Self::ExpertExchange
                 | Self::DataExchange
                 | Self::PipelineExchange
+                | Self::HostExchange
         )
     }
 }

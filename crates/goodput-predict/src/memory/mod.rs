@@ -64,22 +64,10 @@ impl Memory {
         activity: Activity,
     ) -> Self {
         let all = held.total() as f64;
-        let shard = |parameters: RankParameters| {
-            parameters.dense as f64 / shards[0] as f64 + parameters.experts as f64 / shards[1] as f64
-        };
         let precision = &run.precision;
         let (parameter_bytes, gradient_bytes) =
             (f64::from(precision.parameter_bytes), f64::from(precision.gradient_bytes));
-        let is_wide = matches!(precision.products, Format::Fp32 | Format::Tf32);
-        let master = if is_wide { 0.0 } else { 4.0 };
-        // 16-bit gradients become fp32 for the update.
-        let copy = if gradient_bytes < 4.0 && run.layout.sharding == Sharding::None { 4.0 } else { 0.0 };
-        let moments = match run.optimizer {
-            Optimizer::Adam => 8.0,
-            Optimizer::Muon => 4.0,
-            Optimizer::Sgd => 0.0,
-        };
-        let sharded = shard(held);
+        let sharded = sharded(held, shards);
         // Two blocks are gathered at a time: the one at work and the next.
         let (weights, gradients) = match run.layout.sharding {
             Sharding::None | Sharding::Optimizer => (all * parameter_bytes, all * gradient_bytes),
@@ -90,12 +78,16 @@ impl Memory {
             }
         };
         let at_head = activity.logits + activity.head > activity.working;
+        let states = state_bytes(run, held, shards);
+        // Of offloaded activations those of two blocks are on their way.
+        let share = run.offload.activations;
+        let away = (activity.activations - 2.0 * activity.block).max(0.0) * share;
         let mut memory = Self {
             stage,
             weights,
             gradients,
-            optimizer: sharded * (master + copy + moments),
-            activations: activity.activations,
+            optimizer: if run.offload.optimizer { states.min(STATES_ON_THEIR_WAY) } else { states },
+            activations: activity.activations - away,
             working: activity.placeholders + if at_head { activity.head } else { activity.working },
             logits: if at_head { activity.logits } else { 0.0 },
             allowance: 0.0,
@@ -106,10 +98,35 @@ impl Memory {
     }
 }
 
+/// Bytes of offloaded states on the device at a time: assumed.
+const STATES_ON_THEIR_WAY: f64 = GIB;
+
+/// Parameters whose states a rank owns.
+fn sharded(held: RankParameters, shards: [u64; 2]) -> f64 {
+    held.dense as f64 / shards[0] as f64 + held.experts as f64 / shards[1] as f64
+}
+
+/// Bytes of the optimizer's states of one rank: master copies and moments.
+pub(crate) fn state_bytes(run: &Run, held: RankParameters, shards: [u64; 2]) -> f64 {
+    let is_wide = matches!(run.precision.products, Format::Fp32 | Format::Tf32);
+    let master = if is_wide { 0.0 } else { 4.0 };
+    // 16-bit gradients become fp32 for the update.
+    let narrow = run.precision.gradient_bytes < 4 && run.layout.sharding == Sharding::None;
+    let copy = if narrow { 4.0 } else { 0.0 };
+    let moments = match run.optimizer {
+        Optimizer::Adam => 8.0,
+        Optimizer::Muon => 4.0,
+        Optimizer::Sgd => 0.0,
+    };
+    sharded(held, shards) * (master + copy + moments)
+}
+
 /// What a stage holds beside its states.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Activity {
     pub activations: f64,
+    /// Of these, one block's of one micro-batch.
+    pub block: f64,
     /// Empty gradients that are kept.
     pub placeholders: f64,
     /// Of a block's backward pass.

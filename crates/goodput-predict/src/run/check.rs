@@ -1,7 +1,6 @@
 //! Whether a run can be: each field against the others.
 
-use goodput_model::architecture::{FeedForward, Mixer, TextModel};
-use goodput_model::device::Catalogue;
+use goodput_model::architecture::{Blocks, FeedForward, Mixer, TextModel};
 
 use super::{ContextMethod, Run, Schedule};
 
@@ -36,8 +35,10 @@ impl Run {
     pub fn check(&self, label: &str) -> Result<(), RunError> {
         let check = Check { run: self, label };
         check.layout()?;
+        check.sizes()?;
         check.batch()?;
         check.device()?;
+        check.switches()?;
         check.model()
     }
 
@@ -69,6 +70,13 @@ impl Run {
     }
 }
 
+/// Tokens of a sequence, sequences, tokens of a micro-batch, layers, parameters.
+const LONGEST_SEQUENCE: u64 = 1 << 24;
+const LARGEST_BATCH: u64 = 1 << 30;
+const MOST_TOKENS: u64 = 1 << 28;
+const MOST_LAYERS: u64 = 1 << 14;
+const MOST_PARAMETERS: f64 = 1e17;
+
 struct Check<'a> {
     run: &'a Run,
     label: &'a str,
@@ -86,6 +94,80 @@ impl Check<'_> {
             return Ok(());
         }
         self.field(field, format!("{degree} does not divide {of} ({whole}): choose a divisor of it"))
+    }
+
+    /// Sizes with which every sum stays a number, far above what is trained.
+    fn sizes(&self) -> Checked {
+        let batch = &self.run.batch;
+        for (field, found, most) in [
+            ("batch.sequence", batch.sequence, LONGEST_SEQUENCE),
+            ("batch.micro", batch.micro, LARGEST_BATCH),
+            ("batch.global", batch.global, LARGEST_BATCH),
+            ("batch.micro", batch.micro.saturating_mul(batch.sequence), MOST_TOKENS),
+        ] {
+            if found == 0 {
+                return self.field(field, "0 is not possible: give at least 1".to_owned());
+            }
+            if found > most {
+                let what = if most == MOST_TOKENS { " tokens of a micro-batch" } else { "" };
+                return self.field(field, format!("{found}{what} is too large: give at most {most}"));
+            }
+        }
+        let text = self.run.text(self.label)?;
+        let layers = text.decoder.iter().fold(0u64, |sum, blocks| sum.saturating_add(blocks.blocks));
+        if layers > MOST_LAYERS {
+            return self.field("model", format!("{layers} layers are too many: give at most {MOST_LAYERS}"));
+        }
+        // At most, since what is shared or compressed is less.
+        let of_blocks = |blocks: &Blocks| {
+            let inner = match &blocks.feed_forward {
+                FeedForward::None => 0.0,
+                FeedForward::Dense(dense) => dense.inner as f64,
+                FeedForward::Experts(experts) => {
+                    experts.experts as f64 * (experts.inner + 1) as f64 + experts.shared_inner as f64
+                }
+            };
+            let heads = match &blocks.mixer {
+                Mixer::Attention(attention) => (attention.heads * attention.head_dim) as f64,
+                Mixer::LatentAttention(latent) => (latent.heads * latent.qk_head_dim()) as f64,
+                _ => 0.0,
+            };
+            blocks.blocks as f64 * text.width as f64 * (3.0 * inner + 6.0 * heads)
+        };
+        let parameters = text.decoder.iter().map(of_blocks).sum::<f64>()
+            + 2.0 * text.vocabulary as f64 * text.width as f64;
+        if parameters > MOST_PARAMETERS {
+            let message =
+                format!("about {parameters:.0e} parameters are too many: give at most {MOST_PARAMETERS:.0e}");
+            return self.field("model", message);
+        }
+        Ok(())
+    }
+
+    /// Experts' loads and what is offloaded.
+    fn switches(&self) -> Checked {
+        let run = self.run;
+        let most = f64::from(run.layout.expert.max(1));
+        if !(run.expert_imbalance >= 1.0 && run.expert_imbalance <= most) {
+            let message = format!(
+                "{} is not possible: the busiest of {most} expert ranks has 1 to {most} times the mean",
+                run.expert_imbalance
+            );
+            return self.field("expert_imbalance", message);
+        }
+        if !(0.0..=1.0).contains(&run.offload.activations) {
+            let message = format!("{} is no share: give 0 to 1", run.offload.activations);
+            return self.field("offload.activations", message);
+        }
+        let offloads = run.offload.activations > 0.0 || run.offload.optimizer;
+        if offloads && run.cluster.host.link_gb_per_s.is_none() {
+            let message = format!(
+                "{}'s link to its host is not known: give cluster.host.link_gb_per_s",
+                run.cluster.name
+            );
+            return self.field("offload", message);
+        }
+        Ok(())
     }
 
     fn layout(&self) -> Checked {
@@ -141,6 +223,15 @@ impl Check<'_> {
             )?;
         }
         let in_a_node = u64::from(self.run.cluster.devices_per_node);
+        if let Some(nodes) = self.run.cluster.nodes
+            && u64::from(nodes) * in_a_node < u64::from(self.run.devices)
+        {
+            let message = format!(
+                "{} are more than the {nodes} x {in_a_node} of {}: ask for fewer or raise `nodes`",
+                self.run.devices, self.run.cluster.name
+            );
+            return self.field("devices", message);
+        }
         if u64::from(self.run.devices) > in_a_node && self.run.cluster.network.is_none() {
             return self.field("cluster", format!(
                 "{} has no network and {in_a_node} devices a node: give its `network`, or at most {in_a_node} devices",
@@ -152,9 +243,6 @@ impl Check<'_> {
 
     fn batch(&self) -> Checked {
         let (batch, layout) = (&self.run.batch, &self.run.layout);
-        if batch.sequence == 0 || batch.micro == 0 || batch.global == 0 {
-            return self.field("batch", "sequence, micro and global are at least 1".to_owned());
-        }
         let Some(count) = self.run.micro_batches() else {
             return self.field("batch.global", format!(
                 "{} sequences do not split into micro-batches of {} on {} replicas: give a multiple of {}",
@@ -179,7 +267,7 @@ impl Check<'_> {
     }
 
     fn device(&self) -> Checked {
-        let device = match Catalogue::built_in().find(&self.run.cluster.device) {
+        let device = match self.run.cluster.find_device() {
             Ok(device) => device,
             Err(error) => return self.field("cluster.device", error.to_string()),
         };
@@ -198,6 +286,10 @@ impl Check<'_> {
         let layers: u64 = text.decoder.iter().map(|blocks| blocks.blocks).sum();
         let parts = u64::from(layout.pipeline) * u64::from(self.run.parts());
         let [first, last] = layout.uneven_ends.map(u64::from);
+        if first.max(last) > layers {
+            let message = format!("{first} and {last} are more than the model's {layers} layers: give fewer");
+            return self.field("layout.uneven_ends", message);
+        }
         if layers + first + last < parts {
             return self.field(
                 "layout.pp",

@@ -79,10 +79,13 @@ impl Framework {
     /// - `zero-bubble`: the fork of Megatron-LM that measured zero-bubble schedules: as `megatron-lm-2022`. That its attention is not fused is what its memory says: the 10 GiB of scores that the 14.6B model keeps.
     /// - `vtrain`: Megatron-DeepSpeed as vTrain measured it: as `megatron-lm-2022` without overlap in the backward pass.
     ///
+    /// In any case, with `_` or a space for `-`; also `megatron`, `megatron-core`, `mcore`, `nemo` (megatron-lm), `fsdp2`, `titan`
+    /// (torchtitan), `llm-foundry`, `composer` (mosaic-llm-foundry), `megatron-deepspeed` (vtrain).
+    ///
     /// # Errors
     /// [`UnknownFramework`] lists the names.
     pub fn named(name: &str) -> Result<Self, UnknownFramework> {
-        let lower = name.trim().to_ascii_lowercase();
+        let lower = Self::canonical(name);
         let release = |version| Release::of_version(version).ok();
         let core = Self {
             name: lower.clone(),
@@ -151,6 +154,21 @@ impl Framework {
         })
     }
 
+    /// A profile's name from what people call the framework.
+    fn canonical(name: &str) -> String {
+        let lower = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");
+        let known = match lower.as_str() {
+            // NeMo runs Megatron-Core; its performance recipes are Megatron-Bridge's.
+            "megatron" | "megatron-core" | "mcore" | "nemo" | "nemo2" | "nemo-2" => "megatron-lm",
+            "bridge" | "nemo-megatron-bridge" => "megatron-bridge",
+            "titan" | "fsdp2" | "pytorch-torchtitan" => "torchtitan",
+            "llm-foundry" | "mosaic" | "composer" => "mosaic-llm-foundry",
+            "megatron-deepspeed" => "vtrain",
+            other => other,
+        };
+        known.to_owned()
+    }
+
     /// Rows of the embedding with padding, on `tensor` ranks.
     #[must_use]
     pub fn padded_vocabulary(&self, vocabulary: u64, tensor: u32) -> u64 {
@@ -166,6 +184,14 @@ mod tests {
     fn every_name_has_a_profile_and_another_is_refused_with_the_list() {
         for name in Framework::NAMES {
             assert_eq!(Framework::named(name).unwrap().name, name);
+        }
+        for (alias, name) in [
+            ("NeMo", "megatron-lm"),
+            ("mcore", "megatron-lm"),
+            ("Megatron_LM", "megatron-lm"),
+            ("FSDP2", "torchtitan"),
+        ] {
+            assert_eq!(Framework::named(alias).unwrap().name, name);
         }
         let error = Framework::named("pytorch").unwrap_err().to_string();
         assert!(error.contains("\"pytorch\"") && error.contains("torchtitan"), "{error}");

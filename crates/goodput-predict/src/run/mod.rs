@@ -17,6 +17,10 @@
 
 mod check;
 mod framework;
+mod framework_file;
+mod hardware;
+mod keys;
+mod packing;
 mod precision;
 mod recompute;
 mod yaml;
@@ -28,6 +32,7 @@ use crate::cluster::Cluster;
 
 pub use check::RunError;
 pub use framework::{Framework, UnknownFramework};
+pub use packing::{LengthDistribution, Packing};
 pub use precision::{Precision, UnknownPrecision};
 pub use recompute::{Module, Modules, Recompute};
 
@@ -55,6 +60,19 @@ pub struct Run {
     pub framework: Framework,
     /// Tokens of the busiest rank of experts over the mean; no token is dropped.
     pub expert_imbalance: f64,
+    /// Documents of a sequence.
+    pub packing: Packing,
+    /// What is kept in the host's memory.
+    pub offload: Offload,
+}
+
+/// What is kept in the host's memory instead of the device's, over the link between the two.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Offload {
+    /// Share of the activations that wait for their backward pass: out beside the forward pass, back beside the backward pass.
+    pub activations: f64,
+    /// Whether master copies and moments pass through the device for the update alone.
+    pub optimizer: bool,
 }
 
 /// Degrees of parallelism.
@@ -198,8 +216,7 @@ pub enum Optimizer {
 }
 
 /// Sequences of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Batch {
     /// Tokens of a sequence.
     pub sequence: u64,

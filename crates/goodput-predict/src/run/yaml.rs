@@ -4,35 +4,58 @@ use std::path::Path;
 
 use goodput_model::Architecture;
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
+use super::keys::{self, FieldError};
+use super::packing::{LengthDistribution, MOST_DOCUMENTS, Packing};
 use super::{
-    Batch, ContextMethod, Framework, Layout, Optimizer, Precision, Recompute, Run, RunError, Schedule,
-    Sharding,
+    Batch, ContextMethod, Layout, Module, Modules, Offload, Optimizer, Precision, Recompute, Run, RunError,
+    Schedule, Sharding, framework_file, hardware,
 };
-use crate::cluster::{Cluster, Clusters};
+
+const KEYS: &[&str] = &[
+    "model",
+    "cluster",
+    "devices",
+    "layout",
+    "batch",
+    "precision",
+    "recompute",
+    "optimizer",
+    "framework",
+    "expert_imbalance",
+    "offload",
+];
+
+const LAYOUT_KEYS: &[&str] = &[
+    "tp",
+    "sp",
+    "cp",
+    "cp_method",
+    "pp",
+    "vpp",
+    "schedule",
+    "ep",
+    "etp",
+    "dp",
+    "zero",
+    "reshard_after_forward",
+    "shard_size",
+    "bucket_mb",
+    "overlap_gradients",
+    "overlap_parameters",
+    "overlap_tensor",
+    "overlap_experts",
+    "moe_a2a_overlap",
+    "overlap_expert_exchange",
+    "overlap_shared_experts",
+    "moe_shared_expert_overlap",
+    "uneven_ends",
+];
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    model: Value,
-    cluster: Value,
-    devices: u32,
-    #[serde(default)]
-    layout: LayoutFile,
-    batch: Batch,
-    #[serde(default = "bf16")]
-    precision: PrecisionFile,
-    #[serde(default)]
-    recompute: RecomputeFile,
-    #[serde(default)]
-    optimizer: Optimizer,
-    #[serde(default = "megatron")]
-    framework: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 struct LayoutFile {
     tp: u32,
     sp: bool,
@@ -101,15 +124,25 @@ enum ScheduleName {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum PrecisionFile {
-    Name(String),
-    Detailed(PrecisionDetails),
+struct BatchFile {
+    sequence: u64,
+    micro: u64,
+    global: u64,
+    documents: Option<Vec<u64>>,
+    packing: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PrecisionDetails {
+struct PackingFile {
+    mean_length: f64,
+    #[serde(default)]
+    distribution: LengthDistribution,
+    #[serde(default)]
+    padding: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct PrecisionFile {
     recipe: String,
     parameter_bytes: Option<u32>,
     gradient_bytes: Option<u32>,
@@ -118,79 +151,215 @@ struct PrecisionDetails {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum RecomputeFile {
-    #[default]
-    None,
-    Selective,
-    Cheap,
-    EveryOtherProduct,
-    Full,
-    Layers(u32),
-}
-
-fn bf16() -> PrecisionFile {
-    PrecisionFile::Name("bf16".to_owned())
-}
-
-fn megatron() -> String {
-    "megatron-lm".to_owned()
+#[serde(default)]
+struct OffloadFile {
+    activations: f64,
+    optimizer: bool,
 }
 
 impl Run {
     /// A run from YAML; `label` is the file's name for errors, `folder` where a model's own file is looked for.
     ///
     /// `model` is a known name, a path to a `config.json` of Hugging Face or to an architecture in YAML, or the
-    /// architecture itself. `cluster` is a known name or the cluster itself. What is not stated: nothing is split or
-    /// overlapped, replicas fill the devices, `bf16`, no recomputation, Adam, `megatron-lm`.
+    /// architecture itself. `cluster` is a known name, the cluster itself, or what differs from a known one (`like`); its device
+    /// is a known name or the device itself. What is not stated: nothing is split or overlapped, replicas fill the devices,
+    /// `bf16`, no recomputation, Adam, `megatron-lm`, one document a sequence, even loads of experts, nothing offloaded.
     ///
     /// # Errors
-    /// [`RunError`] names the field, what was found and what to write.
+    /// [`RunError`] names the line, the field, what was found and what to write.
     pub fn from_yaml(label: &str, text: &str, folder: &Path) -> Result<Self, RunError> {
-        let syntax = |message: String| RunError::Yaml { label: label.to_owned(), message };
-        let file: File = serde_saphyr::from_str(text).map_err(|error| syntax(error.to_string()))?;
-        let field = |field: &str, message: String| RunError::Field {
-            label: label.to_owned(),
-            field: field.to_owned(),
+        let root: Value = serde_saphyr::from_str(text)
+            .map_err(|error| RunError::Yaml { label: label.to_owned(), message: error.to_string() })?;
+        let placed = |field: &str| match line_of(text, field) {
+            Some(line) => format!("{label}, line {line}"),
+            None => label.to_owned(),
+        };
+        let run = read(label, &root, folder).map_err(|FieldError { field, message }| RunError::Field {
+            label: placed(&field),
+            field,
             message,
-        };
-        let precision = precision(&file.precision).map_err(|error| field("precision", error.to_string()))?;
-        let run = Self {
-            architecture: architecture(&file.model, folder).map_err(|error| field("model", error))?,
-            cluster: cluster(label, file.cluster).map_err(|error| field("cluster", error))?,
-            devices: file.devices,
-            layout: file.layout.layout(file.devices).map_err(|(name, error)| field(name, error))?,
-            recompute: match file.recompute {
-                RecomputeFile::None => Recompute::None,
-                RecomputeFile::Selective => Recompute::AttentionCore,
-                RecomputeFile::Cheap => Recompute::Cheap,
-                RecomputeFile::EveryOtherProduct => Recompute::EveryOtherProduct,
-                RecomputeFile::Full => Recompute::Full,
-                RecomputeFile::Layers(layers) => Recompute::Layers(layers),
-            },
-            precision,
-            optimizer: file.optimizer,
-            batch: file.batch,
-            framework: Framework::named(&file.framework)
-                .map_err(|error| field("framework", error.to_string()))?,
-            expert_imbalance: 1.0,
-        };
-        run.check(label)?;
+        })?;
+        run.check(label).map_err(|error| match error {
+            RunError::Field { field, message, .. } => {
+                RunError::Field { label: placed(&field), field, message }
+            }
+            other => other,
+        })?;
         Ok(run)
     }
 }
 
-fn precision(file: &PrecisionFile) -> Result<Precision, super::UnknownPrecision> {
-    match file {
-        PrecisionFile::Name(name) => Precision::named(name),
-        PrecisionFile::Detailed(details) => {
-            let recipe = Precision::named(&details.recipe)?;
-            Ok(Precision {
-                parameter_bytes: details.parameter_bytes.unwrap_or(recipe.parameter_bytes),
-                gradient_bytes: details.gradient_bytes.unwrap_or(recipe.gradient_bytes),
-                low_precision_attention: details.attention,
-                ..recipe
-            })
+/// The first line on which the last name of a field stands as a key.
+fn line_of(text: &str, field: &str) -> Option<usize> {
+    let is_part = |char: char| char.is_alphanumeric() || char == '_' || char == '-';
+    let holds = |line: &str, key: &str| {
+        line.match_indices(key).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + key.len()..]);
+            !before.ends_with(is_part) && after.trim_start_matches(['"', '\'']).trim_start().starts_with(':')
+        })
+    };
+    let names = field.rsplit('.').filter(|name| !name.is_empty());
+    names.into_iter().find_map(|key| text.lines().position(|line| holds(line, key))).map(|at| at + 1)
+}
+
+fn read(label: &str, root: &Value, folder: &Path) -> Result<Run, FieldError> {
+    let Value::Object(root) = root else {
+        return Err(FieldError::new("model", "the file is no mapping: examples/run.yaml has every field"));
+    };
+    if let Some(key) = root.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(FieldError::new(key, keys::unknown(key, KEYS)));
+    }
+    let devices: u32 = required(root, "devices")?;
+    if devices == 0 {
+        return Err(FieldError::new("devices", "0 is not possible: give at least 1"));
+    }
+    let batch: BatchFile =
+        keys::read("batch", value(root, "batch")?, &["sequence", "micro", "global", "documents", "packing"])?;
+    let layout = match root.get("layout") {
+        Some(layout) => keys::read::<LayoutFile>("layout", layout, LAYOUT_KEYS)?,
+        None => LayoutFile::default(),
+    };
+    Ok(Run {
+        architecture: architecture(value(root, "model")?, folder)
+            .map_err(|error| FieldError::new("model", error))?,
+        cluster: hardware::cluster(label, value(root, "cluster")?)?,
+        devices,
+        layout: layout.layout(devices)?,
+        recompute: root.get("recompute").map_or(Ok(Recompute::None), recompute)?,
+        precision: match root.get("precision") {
+            Some(stated) => precision(stated)?,
+            None => Precision::named("bf16").map_err(|error| FieldError::new("precision", error))?,
+        },
+        optimizer: optional::<Optimizer>(root, "optimizer")?.unwrap_or_default(),
+        packing: packing(&batch)?,
+        batch: Batch { sequence: batch.sequence, micro: batch.micro, global: batch.global },
+        framework: framework_file::framework(root.get("framework").unwrap_or(&Value::from("megatron-lm")))?,
+        expert_imbalance: optional(root, "expert_imbalance")?.unwrap_or(1.0),
+        offload: match root.get("offload") {
+            Some(stated) => {
+                let file: OffloadFile = keys::read("offload", stated, &["activations", "optimizer"])?;
+                Offload { activations: file.activations, optimizer: file.optimizer }
+            }
+            None => Offload::default(),
+        },
+    })
+}
+
+fn value<'a>(root: &'a Map<String, Value>, field: &str) -> Result<&'a Value, FieldError> {
+    root.get(field)
+        .ok_or_else(|| FieldError::new(field, "is missing: add it (examples/run.yaml has every field)"))
+}
+
+fn required<T: DeserializeOwned>(root: &Map<String, Value>, field: &str) -> Result<T, FieldError> {
+    value(root, field).and_then(|value| typed(field, value))
+}
+
+fn optional<T: DeserializeOwned>(root: &Map<String, Value>, field: &str) -> Result<Option<T>, FieldError> {
+    root.get(field).map(|value| typed(field, value)).transpose()
+}
+
+fn typed<T: DeserializeOwned>(field: &str, value: &Value) -> Result<T, FieldError> {
+    T::deserialize(value).map_err(|error| FieldError::new(field, error))
+}
+
+/// A word, a number of layers, or names of modules.
+fn recompute(value: &Value) -> Result<Recompute, FieldError> {
+    const EXPECTED: &str = "expected none, selective, cheap, every-other-product, full, {layers: 4} or \
+                            {modules: [layernorm, moe_act]}";
+    let refuse = || FieldError::new("recompute", format!("found {value}, {EXPECTED}"));
+    match value {
+        Value::Null => Ok(Recompute::None),
+        Value::String(word) => match word.as_str() {
+            "none" => Ok(Recompute::None),
+            "selective" => Ok(Recompute::AttentionCore),
+            "cheap" => Ok(Recompute::Cheap),
+            "every-other-product" | "op" => Ok(Recompute::EveryOtherProduct),
+            "full" => Ok(Recompute::Full),
+            _ => Err(refuse()),
+        },
+        Value::Object(mapping) => match mapping.iter().next() {
+            Some((key, layers)) if key == "layers" && mapping.len() == 1 => {
+                Ok(Recompute::Layers(typed("recompute.layers", layers)?))
+            }
+            Some((key, names)) if key == "modules" && mapping.len() == 1 => {
+                let names: Vec<String> = typed("recompute.modules", names)?;
+                let known = Module::NAMED.map(|(name, _)| name);
+                let one = |name: &String| {
+                    Module::named(name).ok_or_else(|| {
+                        let message = format!("{name:?} {}", keys::unknown(name, &known));
+                        FieldError::new("recompute.modules", message)
+                    })
+                };
+                Ok(Recompute::Modules(names.iter().map(one).collect::<Result<Modules, _>>()?))
+            }
+            _ => Err(refuse()),
+        },
+        _ => Err(refuse()),
+    }
+}
+
+fn precision(value: &Value) -> Result<Precision, FieldError> {
+    let named =
+        |field: &str, name: &str| Precision::named(name).map_err(|error| FieldError::new(field, error));
+    if let Value::String(name) = value {
+        return named("precision", name);
+    }
+    let known = ["recipe", "parameter_bytes", "gradient_bytes", "attention"];
+    let details: PrecisionFile = keys::read("precision", value, &known)?;
+    let recipe = named("precision.recipe", &details.recipe)?;
+    let bytes = |field: &str, stated: Option<u32>, usual: u32| match stated {
+        Some(1 | 2 | 4) | None => Ok(stated.unwrap_or(usual)),
+        Some(other) => Err(FieldError::new(field, format!("{other} bytes a number: give 1, 2 or 4"))),
+    };
+    Ok(Precision {
+        parameter_bytes: bytes("precision.parameter_bytes", details.parameter_bytes, recipe.parameter_bytes)?,
+        gradient_bytes: bytes("precision.gradient_bytes", details.gradient_bytes, recipe.gradient_bytes)?,
+        low_precision_attention: details.attention,
+        ..recipe
+    })
+}
+
+/// Documents of a sequence, listed or drawn around a mean.
+fn packing(batch: &BatchFile) -> Result<Packing, FieldError> {
+    match (&batch.documents, &batch.packing) {
+        (None, None) => Ok(Packing::default()),
+        (Some(_), Some(_)) => Err(FieldError::new(
+            "batch.packing",
+            "stands beside `documents`: give the documents of a sequence or how long they are, not both",
+        )),
+        (Some(lengths), None) => {
+            let sum: u128 = lengths.iter().map(|length| u128::from(*length)).sum();
+            if lengths.is_empty() || lengths.len() as u64 > MOST_DOCUMENTS || lengths.contains(&0) {
+                let message = format!("expected 1 to {MOST_DOCUMENTS} documents of at least 1 token");
+                return Err(FieldError::new("batch.documents", message));
+            }
+            if sum > u128::from(batch.sequence) {
+                let message = format!(
+                    "{sum} tokens do not fit into a sequence of {}: list the documents of one sequence",
+                    batch.sequence
+                );
+                return Err(FieldError::new("batch.documents", message));
+            }
+            Ok(Packing::of(lengths))
+        }
+        (None, Some(value)) => {
+            let file: PackingFile =
+                keys::read("batch.packing", value, &["mean_length", "distribution", "padding"])?;
+            if !(0.0..1.0).contains(&file.padding) {
+                let message = format!("{} is no share of a sequence: give 0 to below 1", file.padding);
+                return Err(FieldError::new("batch.packing.padding", message));
+            }
+            let tokens = (batch.sequence as f64 * (1.0 - file.padding)).round() as u64;
+            let least = tokens as f64 / MOST_DOCUMENTS as f64;
+            if !(file.mean_length >= 1.0 && file.mean_length >= least && file.mean_length.is_finite()) {
+                let message = format!(
+                    "{} tokens are not possible: give at least {:.0}",
+                    file.mean_length,
+                    least.max(1.0).ceil()
+                );
+                return Err(FieldError::new("batch.packing.mean_length", message));
+            }
+            Ok(Packing::around(file.mean_length, file.distribution, tokens.max(1)))
         }
     }
 }
@@ -219,39 +388,27 @@ fn architecture(model: &Value, folder: &Path) -> Result<Architecture, String> {
     }
 }
 
-fn cluster(label: &str, cluster: Value) -> Result<Cluster, String> {
-    if let Value::String(name) = &cluster {
-        return Clusters::built_in().find(name).cloned().map_err(|error| error.to_string());
-    }
-    let read: Cluster = serde_json::from_value(cluster).map_err(|error| error.to_string())?;
-    read.check(label).map_err(|error| error.to_string())?;
-    Ok(read)
-}
-
 impl LayoutFile {
-    fn layout(self, devices: u32) -> Result<Layout, (&'static str, String)> {
-        let in_a_replica = u64::from(self.tp) * u64::from(self.cp) * u64::from(self.pp);
-        if in_a_replica == 0 || !u64::from(devices).is_multiple_of(in_a_replica) {
+    fn layout(self, devices: u32) -> Result<Layout, FieldError> {
+        let in_a_replica = [self.tp, self.cp, self.pp].into_iter().map(u128::from).product::<u128>();
+        if in_a_replica == 0 || !u128::from(devices).is_multiple_of(in_a_replica) {
             let message = format!(
                 "tp {} x cp {} x pp {} = {in_a_replica} does not divide {devices} devices: choose degrees whose product does",
                 self.tp, self.cp, self.pp
             );
-            return Err(("layout", message));
+            return Err(FieldError::new("layout", message));
         }
-        let replicas = (u64::from(devices) / in_a_replica) as u32;
+        let replicas = (u128::from(devices) / in_a_replica) as u32;
         let schedule = match (self.schedule, self.vpp) {
+            (_, 0) => return Err(FieldError::new("layout.vpp", "0 parts of a stage: give at least 1")),
             (None | Some(ScheduleName::Interleaved), parts) if parts > 1 => Schedule::Interleaved { parts },
             (Some(_), parts) if parts > 1 => {
-                return Err((
-                    "layout.vpp",
-                    format!("{parts} parts need `schedule: interleaved`, or leave vpp out"),
-                ));
+                let message = format!("{parts} parts need `schedule: interleaved`, or leave vpp out");
+                return Err(FieldError::new("layout.vpp", message));
             }
             (Some(ScheduleName::Interleaved), _) => {
-                return Err((
-                    "layout.vpp",
-                    "an interleaved schedule has several parts: give 2 or more".to_owned(),
-                ));
+                let message = "an interleaved schedule has several parts: give 2 or more";
+                return Err(FieldError::new("layout.vpp", message));
             }
             (None | Some(ScheduleName::OneForwardOneBackward), _) => Schedule::OneForwardOneBackward,
             (Some(ScheduleName::Gpipe), _) => Schedule::GPipe,
@@ -264,14 +421,15 @@ impl LayoutFile {
             1 => Sharding::Optimizer,
             2 => Sharding::Gradients,
             3 => Sharding::Parameters { reshard_after_forward: self.reshard_after_forward },
-            other => return Err(("layout.zero", format!("{other} is not known: give 0, 1, 2 or 3"))),
+            other => {
+                let message = format!("{other} is not known: give 0, 1, 2 or 3");
+                return Err(FieldError::new("layout.zero", message));
+            }
         };
         let bucket_bytes = match self.bucket_mb {
-            Some(size) if !(size > 0.0 && size < 1e6) => {
-                return Err((
-                    "layout.bucket_mb",
-                    format!("{size} MB is not possible: give more than 0, such as 25"),
-                ));
+            Some(size) if !(0.01..1e6).contains(&size) => {
+                let message = format!("{size} MB is not possible: give 0.01 to 1,000,000, such as 25");
+                return Err(FieldError::new("layout.bucket_mb", message));
             }
             size => size.map(|size| (size * 1e6) as u64),
         };

@@ -151,7 +151,13 @@ impl Pipeline {
             return Err(Unschedulable::Nothing);
         }
         let wanted = stages.saturating_mul(parts);
-        if wanted > LARGEST || wanted.saturating_mul(micro_batches) > LARGEST * LARGEST {
+        // What repeats is written out for a few micro-batches a stage only.
+        let repeats = !matches!(self.schedule, Schedule::GPipe | Schedule::DualPipe | Schedule::ZeroBubble2p);
+        let written = if repeats { micro_batches.min(5 * stages) } else { micro_batches };
+        if wanted > LARGEST
+            || wanted.saturating_mul(written) > MOST_PASSES
+            || micro_batches > u32::MAX as usize
+        {
             return Err(Unschedulable::TooLarge);
         }
         for (what, given, may_be_empty) in [
@@ -179,6 +185,8 @@ impl Pipeline {
 
 /// Most parts of a pipeline.
 const LARGEST: usize = 8191;
+/// Most passes, forward and backward together, of a schedule that is written out.
+const MOST_PASSES: usize = 1 << 23;
 
 /// Parts of the model on each stage.
 pub fn parts_of_a_stage(schedule: Schedule) -> usize {
@@ -196,7 +204,9 @@ pub enum Unschedulable {
     #[error("a schedule needs at least one stage, one part and one micro-batch")]
     Nothing,
     /// Beyond what is counted in 16 bits.
-    #[error("at most {LARGEST} parts, and {LARGEST}^2 passes")]
+    #[error(
+        "more than {LARGEST} parts, or {MOST_PASSES} passes over them: choose fewer stages or larger micro-batches"
+    )]
     TooLarge,
     /// A list that is not one entry a stage.
     #[error("`{what}` is for {given} stages, the pipeline has {stages}")]

@@ -24,6 +24,7 @@ mod efficiency;
 mod evidence;
 mod factors;
 pub mod guide;
+mod offload;
 mod optimizer;
 mod parts;
 mod prediction;
@@ -205,6 +206,7 @@ impl Predictor {
         let replicas = Replicas::new(run);
         let mut units = Units::new(run, text, &layers)?;
         sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units);
+        offload::add_exchanges(run, text, &mut units);
         let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
         let pipeline = stages.pipeline(run, self.host(run), micro_batches(run)? as usize);
         Ok((replicas, stages, pipeline))
@@ -224,6 +226,7 @@ impl Predictor {
             let working = stages.parts(stage).map(|part| part.activations.working).fold(0.0, f64::max);
             let activity = Activity {
                 activations: predicted.activation_bytes,
+                block: stages.parts(stage).map(|part| part.block).fold(0.0, f64::max),
                 placeholders: stage.placeholders,
                 working,
                 head: if stage.has_head { memory::placeholders::of_head(run, text) } else { 0.0 },

@@ -20,11 +20,11 @@ pub struct Prediction {
     pub stages: Vec<StagePrediction>,
     /// Of the terms, what is computed again, ns.
     pub recompute_ns: f64,
-    /// Tokens a second of one device.
+    /// Real tokens a second of one device; padding does not count.
     pub tokens_per_second_per_device: f64,
     /// Exact model FLOPs over the dense peak in the products' format.
     pub mfu: f64,
-    /// The same with what is computed again.
+    /// The same with what is computed again, and padding.
     pub hfu: f64,
     /// Memory of the rank that needs most.
     pub memory: Memory,

@@ -29,6 +29,9 @@ fn bucket_bytes(run: &Run, replicas: u64) -> f64 {
     run.layout.bucket_bytes.unwrap_or(default) as f64
 }
 
+/// Buckets of a part, at most: more, and smaller ones, change nothing that is seen.
+const MOST_BUCKETS: f64 = 1024.0;
+
 impl Replicas {
     pub fn new(run: &Run) -> Self {
         let layout = &run.layout;
@@ -62,8 +65,8 @@ impl Replicas {
             for (group, parameters) in [(&self.dense, held.dense), (&self.experts, held.experts)] {
                 let gradients = parameters as f64 * f64::from(run.precision.gradient_bytes);
                 let whole = bucket_bytes(run, replicas);
-                let buckets =
-                    if layout.overlap_gradients { (gradients / whole).ceil().max(1.0) } else { 1.0 };
+                let all = (gradients / whole).ceil().clamp(1.0, MOST_BUCKETS);
+                let buckets = if layout.overlap_gradients { all } else { 1.0 };
                 if let Some(ns) = group.reduce_ns(gradients / buckets) {
                     for bucket in 1..=buckets as usize {
                         let share = if layout.overlap_gradients { bucket as f64 / buckets } else { 1.0 };
@@ -76,7 +79,7 @@ impl Replicas {
                 let Some(gather) = group.gather.as_ref().filter(|_| parameters > 0) else {
                     continue;
                 };
-                let buckets = if layout.overlap_parameters { buckets } else { 1.0 };
+                let buckets = if layout.overlap_parameters { all } else { 1.0 };
                 let ns = gather.time(values / buckets).estimate.ns;
                 for bucket in 0..buckets as usize {
                     let share = if layout.overlap_parameters { bucket as f64 / buckets } else { 0.0 };

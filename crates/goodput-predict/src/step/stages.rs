@@ -4,7 +4,7 @@ use goodput_model::architecture::TextModel;
 
 use super::parts::{Holding, Units, holdings, parameters, parts_of_a_stage, position, sent_bytes};
 use super::replicas::{Replicas, tied};
-use super::{optimizer, sharded};
+use super::{offload, optimizer, sharded};
 use crate::Estimate;
 use crate::kernel::{Dispatch, HostCost, KernelError, KernelTables};
 use crate::layer::{Cost, Exchanges, PassCosts};
@@ -20,6 +20,8 @@ pub(super) struct Held {
     /// All passes together.
     pub all: Cost,
     pub activations: BlockActivations,
+    /// Bytes of the block that holds most.
+    pub block: f64,
     parameters: RankParameters,
 }
 
@@ -144,11 +146,13 @@ impl Held {
             all.add_times(pass, 1.0);
         }
         let mut activations = BlockActivations::default();
+        let mut block = 0.0_f64;
         let counts = holding.blocks.iter().zip(&holding.recomputed);
         for (blocks, (count, again)) in text.decoder.iter().zip(counts) {
             for (whole, times) in [(false, count - again), (true, *again)] {
                 if times > 0 {
                     let of = BlockActivations::of(run, text, blocks, whole);
+                    block = block.max(of.held);
                     activations.held += times as f64 * of.held;
                     activations.for_weights += times as f64 * of.for_weights;
                     activations.working = activations.working.max(of.working);
@@ -167,7 +171,7 @@ impl Held {
             }
         }
         let parameters = parameters(run, text, &holding);
-        Self { holding, costs, all, activations, parameters }
+        Self { holding, costs, all, activations, block, parameters }
     }
 
     fn part(&self, send_ns: f64) -> Part {
@@ -206,7 +210,11 @@ impl Stage {
         Ok(Self {
             parameters,
             exchange: replicas.exchange(run, &held, tied_ns),
-            optimizer: optimizer::update(run, tables, parameters, replicas.shards(), matrices)?,
+            optimizer: offload::update(
+                run,
+                memory::state_bytes(run, parameters, replicas.shards()),
+                optimizer::update(run, tables, parameters, replicas.shards(), matrices)?,
+            ),
             has_head: parts.iter().any(|part| all[*part].holding.head),
             placeholders: memory::placeholders::of_blocks(run, text, groups.map(|(_, blocks)| blocks)),
             parts,

@@ -6,7 +6,7 @@ use super::fields::{Assumption, Fields, Refusal};
 use super::rules::Rules;
 use super::{layout, model, settings};
 use crate::cluster::{Cluster, Clusters};
-use crate::run::{Run, RunError};
+use crate::run::{Offload, Packing, Run, RunError};
 
 /// A measured run.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +81,8 @@ pub(super) fn convert(mut row: Fields, rules: &Rules, clusters: &Clusters) -> Re
         layout,
         cluster,
         expert_imbalance: 1.0,
+        packing: Packing::default(),
+        offload: Offload::default(),
     };
     run.check("row").map_err(|error| match error {
         RunError::Field { field, message, .. } => {

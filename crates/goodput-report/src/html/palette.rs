@@ -219,6 +219,7 @@ pub(super) const fn term(term: layer::Term) -> &'static str {
         Term::ExpertExchange => "#1f5f96",
         Term::DataExchange => "#4a78c4",
         Term::PipelineExchange => "#7f9fe0",
+        Term::HostExchange => "#a9c3d6",
         Term::Bubble => "#e58fbd",
         Term::Launch => "#ecc344",
         Term::Optimizer => "#a8569e",
