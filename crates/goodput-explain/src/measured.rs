@@ -107,15 +107,15 @@ impl Measured {
         sums.sum::<Option<i64>>().map(|ns| self.mean(ns))
     }
 
-    /// Charges of a term with their time, the largest first.
+    /// Charges of a term with their time, the largest first; exchanges of all kinds together.
     pub fn parts(&self, term: Term) -> Vec<(Charge, i64)> {
-        let mut sums: BTreeMap<Charge, i64> = BTreeMap::new();
+        let mut sums: BTreeMap<&str, (Charge, i64)> = BTreeMap::new();
         for ((of, charge), ns) in self.ranks.iter().flat_map(|rank| &rank.amounts) {
             if *of == term {
-                *sums.entry(*charge).or_default() += ns;
+                sums.entry(charge.key()).or_insert((*charge, 0)).1 += ns;
             }
         }
-        let mut parts: Vec<_> = sums.into_iter().filter(|(_, ns)| *ns > 0).collect();
+        let mut parts: Vec<_> = sums.into_values().filter(|(_, ns)| *ns > 0).collect();
         parts.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         parts
     }

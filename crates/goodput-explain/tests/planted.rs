@@ -75,6 +75,10 @@ fn every_nanosecond_of_every_rank_is_in_one_term() {
             assert_eq!(rank.window_ns, windows, "{name}");
             assert_eq!(Term::ALL.iter().map(|term| rank.term_ns(*term)).sum::<i64>(), windows, "{name}");
         }
+        for term in Term::ALL {
+            let parts: i64 = measured.parts(*term).iter().map(|(_, ns)| ns).sum();
+            assert_eq!(parts, measured.term_ns(*term), "{name} {term:?}");
+        }
         let all: i64 = Term::ALL.iter().map(|term| measured.term_ns(*term)).sum();
         assert_eq!(all, analysis.amounts().values().sum::<i64>(), "{name}");
     }
