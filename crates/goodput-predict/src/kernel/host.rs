@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::HostWork;
+
 /// How kernels are dispatched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dispatch {
@@ -20,10 +22,16 @@ pub enum Dispatch {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostCost {
-    /// One kernel of the forward pass, in microseconds.
+    /// One operation of the forward pass that launches a kernel, in microseconds.
     pub launch_us: f64,
-    /// One kernel of the backward pass.
+    /// One of the backward pass.
     pub backward_launch_us: f64,
+    /// One matrix product or fused attention.
+    pub product_us: f64,
+    /// One collective.
+    pub exchange_us: f64,
+    /// One call that launches nothing.
+    pub call_us: f64,
     /// Once a step: data, logging, the optimizer's own loop.
     pub step_us: f64,
     /// Relative standard deviation: hosts differ by their clock.
@@ -51,7 +59,15 @@ impl HostCost {
         static FILE: LazyLock<Option<File>> =
             LazyLock::new(|| serde_saphyr::from_str(include_str!("../../data/kernels/host.yaml")).ok());
         // A test reads the file, so that its absence is never seen.
-        let unknown = Self { launch_us: 10.0, backward_launch_us: 10.0, step_us: 500.0, deviation: 1.0 };
+        let unknown = Self {
+            launch_us: 10.0,
+            backward_launch_us: 10.0,
+            product_us: 30.0,
+            exchange_us: 30.0,
+            call_us: 5.0,
+            step_us: 500.0,
+            deviation: 1.0,
+        };
         FILE.as_ref().map_or(unknown, |file| match dispatch {
             Dispatch::Eager => file.profiles.eager,
             Dispatch::Compiled => file.profiles.compiled,
@@ -65,9 +81,28 @@ impl HostCost {
         Self {
             launch_us: self.launch_us * factor,
             backward_launch_us: self.backward_launch_us * factor,
+            product_us: self.product_us * factor,
+            exchange_us: self.exchange_us * factor,
+            call_us: self.call_us * factor,
             step_us: self.step_us * factor,
-            ..self
+            deviation: self.deviation,
         }
+    }
+
+    /// Work of a forward pass, in microseconds.
+    #[must_use]
+    pub fn forward_us(&self, work: &HostWork) -> f64 {
+        work.launches * self.launch_us + self.beside_launches_us(work)
+    }
+
+    /// Work of a backward pass, which autograd dispatches without Python, in microseconds.
+    #[must_use]
+    pub fn backward_us(&self, work: &HostWork) -> f64 {
+        work.launches * self.backward_launch_us + self.beside_launches_us(work)
+    }
+
+    fn beside_launches_us(&self, work: &HostWork) -> f64 {
+        work.products * self.product_us + work.exchanges * self.exchange_us + work.calls * self.call_us
     }
 }
 
@@ -82,5 +117,8 @@ mod tests {
         assert!(eager.launch_us > compiled.launch_us && compiled.launch_us > graph.launch_us);
         assert_eq!(eager.times_as_long(0.5).launch_us, 6.0);
         assert_eq!(eager.launch_us, 12.0);
+        let work = HostWork { launches: 2.0, products: 1.0, exchanges: 1.0, calls: 3.0 };
+        assert_eq!(eager.forward_us(&work), 2.0 * 12.0 + 33.0 + 33.0 + 3.0 * 5.0);
+        assert_eq!(eager.backward_us(&work), 2.0 * 9.0 + 33.0 + 33.0 + 3.0 * 5.0);
     }
 }

@@ -4,10 +4,11 @@ use goodput_model::Mask as ModelMask;
 use goodput_model::architecture::{Attention as Heads, LatentAttention, Norm, QkNorm, TextModel};
 
 use super::lister::{Linear, Lister, Split};
-use super::{Part, Term};
+use super::{Part, Term, calls};
 use crate::collective::CollectiveTime;
 use crate::kernel::{
-    Access, Attention, AttentionKernel, Direction, Fusion, KernelError, Mask, Operation, Pass, Traffic,
+    Access, Attention, AttentionKernel, Direction, Fusion, HostWork, KernelError, Mask, Operation, Pass,
+    Traffic,
 };
 use crate::run::{ContextMethod, Module};
 
@@ -158,13 +159,13 @@ impl Lister<'_> {
                     let flops = share
                         * piece.flops(Direction::Forward)
                         * if direction == Direction::Forward { 1.0 } else { 2.0 };
-                    let launches = match (index, fused) {
-                        (0, true) => 2,
-                        (0, false) => UNFUSED_LAUNCHES[direction as usize],
-                        _ => 0,
+                    let host = match (index, fused) {
+                        (0, true) => FUSED[direction as usize],
+                        (0, false) => UNFUSED[direction as usize],
+                        _ => HostWork::NONE,
                     };
                     window[direction as usize] += estimate.ns;
-                    let part = Part { launches, flops, ..self.part("attention", Term::Attention, estimate) };
+                    let part = Part { host, flops, ..self.part("attention", Term::Attention, estimate) };
                     self.passes.of(pass).push(part);
                 }
             }
@@ -186,7 +187,7 @@ impl Lister<'_> {
         if self.run.framework.dropout {
             let scores = (whole.batch * whole.heads * whole.queries).saturating_mul(whole.keys);
             let dropout = Operation::Dropout { values: scores, residual: false };
-            self.host_only("random state", Pass::Forward, super::RANDOM_STATE_LAUNCHES);
+            self.host_only("random state", Pass::Forward, calls::RANDOM_STATE);
             self.operation("attention dropout", Term::Attention, dropout, Fusion::Joined)?;
         }
         let values = (self.tokens() * whole.heads * whole.value_dim) as f64;
@@ -266,8 +267,16 @@ impl Lister<'_> {
     }
 }
 
-/// Kernels of unfused attention: two products and a softmax; four products and a softmax.
-const UNFUSED_LAUNCHES: [u32; 2] = [3, 5];
+/// Forward and backward: one call; the backward pass prepares its sums first.
+const FUSED: [HostWork; 2] = [
+    HostWork { calls: calls::FUSED_ATTENTION[0], ..HostWork::PRODUCT },
+    HostWork { launches: 1.0, calls: calls::FUSED_ATTENTION[1], ..HostWork::PRODUCT },
+];
+/// Two products and a softmax; four products and a softmax.
+const UNFUSED: [HostWork; 2] = [
+    HostWork { launches: 1.0, products: 2.0, exchanges: 0.0, calls: calls::UNFUSED_ATTENTION[0] },
+    HostWork { launches: 1.0, products: 4.0, exchanges: 0.0, calls: calls::UNFUSED_ATTENTION[1] },
+];
 
 /// Heads of one rank.
 #[derive(Debug, Clone, Copy)]

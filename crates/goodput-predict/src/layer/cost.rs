@@ -1,6 +1,7 @@
 //! Parts added up.
 
 use super::{Part, Term, Terms};
+use crate::kernel::HostWork;
 use crate::{Basis, Estimate};
 
 /// The time of several parts: by term, with its spread, and what the host does for it.
@@ -14,8 +15,8 @@ pub struct Cost {
     pub spread_ns: f64,
     /// The weakest basis among the parts.
     pub basis: Basis,
-    /// Kernels that the host enqueues.
-    pub launches: f64,
+    /// What the host does for it.
+    pub host: HostWork,
     /// FLOPs of products and attention.
     pub flops: f64,
 }
@@ -27,7 +28,7 @@ impl Default for Cost {
             ns: 0.0,
             spread_ns: 0.0,
             basis: Basis::UserTable,
-            launches: 0.0,
+            host: HostWork::NONE,
             flops: 0.0,
         }
     }
@@ -40,7 +41,7 @@ impl Cost {
         let mut cost = Self::default();
         for part in parts {
             cost.push(part.term, part.estimate);
-            cost.launches += f64::from(part.launches);
+            cost.host.add_times(&part.host, 1.0);
             cost.flops += part.flops;
         }
         cost
@@ -63,7 +64,7 @@ impl Cost {
         self.ns += other.ns * times;
         self.spread_ns += other.spread_ns * times;
         self.basis = self.basis.max(other.basis);
-        self.launches += other.launches * times;
+        self.host.add_times(&other.host, times);
         self.flops += other.flops * times;
     }
 }

@@ -1,12 +1,12 @@
 //! Puts kernels and exchanges of a layer in their passes, each with its time.
 
 use super::paired::ExpertExchanges;
-use super::{Exchanges, Part, Passes, Term};
+use super::{Exchanges, Part, Passes, Term, calls};
 use crate::Estimate;
 use crate::collective::CollectiveTime;
 use crate::kernel::{
-    Access, Accumulator, Direction, ExpertGemm, Format, Fusion, Gemm, KernelError, KernelTables, Operation,
-    Pass, Traffic,
+    Access, Accumulator, Direction, ExpertGemm, Format, Fusion, Gemm, HostWork, KernelError, KernelTables,
+    Operation, Pass, Traffic,
 };
 use crate::run::{Module, Modules, Run};
 
@@ -53,9 +53,6 @@ pub(super) struct Lister<'a> {
 
 type Listed = Result<(), KernelError>;
 
-/// Host work of a collective beside its kernel: an event on each side and the call.
-const LAUNCHES_OF_AN_EXCHANGE: u32 = 2;
-
 impl<'a> Lister<'a> {
     pub fn new(run: &'a Run, tables: &'a KernelTables, exchanges: &'a Exchanges) -> Self {
         Self {
@@ -79,7 +76,7 @@ impl<'a> Lister<'a> {
 
     /// A part of the modules at hand.
     pub fn part(&self, name: &'static str, term: Term, estimate: Estimate) -> Part {
-        Part { name, term, estimate, launches: 0, flops: 0.0, modules: self.modules }
+        Part { name, term, estimate, host: HostWork::NONE, flops: 0.0, modules: self.modules }
     }
 
     /// Tokens of a micro-batch on a context rank.
@@ -151,8 +148,10 @@ impl<'a> Lister<'a> {
         for ((time, pass), pieces) in times.iter_mut().zip(Pass::ALL).zip(pieces) {
             let estimate = self.tables.gemm_in_pieces(&gemm.pass(pass), pieces)?;
             *time = estimate.ns;
-            let launches = if format.is_quantised() { 2 } else { 1 } * pieces as u32;
-            let part = Part { launches, flops: gemm.flops(), ..self.part(linear.name, Term::Gemm, estimate) };
+            let cast = if format.is_quantised() { pieces } else { 0 };
+            let calls = calls::LINEAR[usize::from(pass != Pass::Forward)];
+            let host = HostWork { calls, products: pieces as f64, ..HostWork::launches(cast as usize) };
+            let part = Part { host, flops: gemm.flops(), ..self.part(linear.name, Term::Gemm, estimate) };
             self.passes.of(pass).push(part);
         }
         if linear.bias {
@@ -226,9 +225,10 @@ impl<'a> Lister<'a> {
         self.traffic("gradient sum", Term::Elementwise, Pass::WeightGradient, &adds[..vectors.min(2)])
     }
 
-    /// Work of the host for which no kernel runs, counted as so many launches.
-    pub fn host_only(&mut self, name: &'static str, pass: Pass, launches: u32) {
-        let part = Part { launches, ..self.part(name, Term::Elementwise, Estimate::NOTHING) };
+    /// Calls for which no kernel runs.
+    pub fn host_only(&mut self, name: &'static str, pass: Pass, calls: f64) {
+        let host = HostWork::calls(calls);
+        let part = Part { host, ..self.part(name, Term::Elementwise, Estimate::NOTHING) };
         self.passes.of(pass).push(part);
     }
 
@@ -266,7 +266,7 @@ impl<'a> Lister<'a> {
     /// A tensor-parallel exchange of which `exposed_ns` are not hidden.
     fn exchanged(&self, name: &'static str, time: CollectiveTime, exposed_ns: f64) -> Part {
         let estimate = Estimate { ns: exposed_ns, ..time.estimate };
-        Part { launches: LAUNCHES_OF_AN_EXCHANGE, ..self.part(name, Term::TensorExchange, estimate) }
+        Part { host: HostWork::EXCHANGE, ..self.part(name, Term::TensorExchange, estimate) }
     }
 
     /// An exchange of which `exposed_ns` are not hidden.
@@ -300,7 +300,7 @@ impl<'a> Lister<'a> {
 
     pub fn traffic(&mut self, name: &'static str, term: Term, pass: Pass, kernels: &[Traffic]) -> Listed {
         let estimate = self.tables.memory_bound(kernels)?;
-        let part = Part { launches: kernels.len() as u32, ..self.part(name, term, estimate) };
+        let part = Part { host: HostWork::launches(kernels.len()), ..self.part(name, term, estimate) };
         self.passes.of(pass).push(part);
         Ok(())
     }
@@ -314,8 +314,9 @@ impl<'a> Lister<'a> {
             let estimate = self.tables.expert_gemm(&ExpertGemm { experts, each: gemm.pass(pass) })?;
             // Of the rank's even share.
             let flops = experts as f64 * gemm.flops() / self.run.expert_imbalance.max(1.0);
-            let launches = experts.min(u32::MAX.into()) as u32;
-            let part = Part { launches, flops, ..self.part(linear.name, Term::Gemm, estimate) };
+            // One call, which launches a product an expert.
+            let host = HostWork { products: 1.0, ..HostWork::launches(experts as usize) };
+            let part = Part { host, flops, ..self.part(linear.name, Term::Gemm, estimate) };
             self.passes.of(pass).push(part);
         }
         self.add_to_gradients(experts * linear.inputs * linear.outputs)

@@ -1,10 +1,11 @@
 //! One layer on one rank as a list of kernels and exchanges, each with its time.
 //!
-//! A list is what a person can check against a trace: every part has a name, a term, a time with what it rests on, how many
-//! kernels it launches and how many FLOPs it does. Input and weight gradients stand apart, since schedules may move them
+//! A list is what a person can check against a trace: every part has a name, a term, a time with what it rests on, what
+//! it asks of the host and how many FLOPs it does. Input and weight gradients stand apart, since schedules may move them
 //! apart.
 
 mod attention;
+mod calls;
 mod cost;
 mod ends;
 mod exchanges;
@@ -16,7 +17,7 @@ mod term;
 use goodput_model::architecture::{Blocks, Mixer, Norm, TextModel};
 
 use crate::Estimate;
-use crate::kernel::{Fusion, KernelError, KernelTables, NormKind, Operation, Pass};
+use crate::kernel::{Fusion, HostWork, KernelError, KernelTables, NormKind, Operation, Pass};
 use crate::run::{Module, Modules, Recompute, Run};
 
 pub use cost::Cost;
@@ -34,8 +35,8 @@ pub struct Part {
     pub term: Term,
     /// Its time; of an exchange what nothing hides.
     pub estimate: Estimate,
-    /// Kernels that the host enqueues for it.
-    pub launches: u32,
+    /// What the host does for it.
+    pub host: HostWork,
     /// FLOPs of products and attention, ranks' own share.
     pub flops: f64,
     /// Modules that it belongs to.
@@ -143,6 +144,8 @@ impl<'a> Layers<'a> {
     /// [`KernelError`] where the device has no time for a kernel.
     pub fn block(&self, text: &TextModel, blocks: &Blocks, recomputed: bool) -> Result<Passes, KernelError> {
         let mut lister = Lister::new(self.run, self.tables, &self.exchanges);
+        lister.host_only("modules", Pass::Forward, calls::REST[0]);
+        lister.host_only("modules", Pass::InputGradient, calls::REST[1]);
         lister.within(Module::Norms, |lister| lister.norm("attention norm", text, text.width))?;
         match &blocks.mixer {
             Mixer::Attention(attention) => lister.attention(text, attention)?,
@@ -219,24 +222,19 @@ impl<'a> Layers<'a> {
         };
         passes.recompute = passes.forward.iter().filter(|part| again(part)).copied().collect();
         if whole {
-            let host = |launches| Part { launches, ..HOST_ONLY };
-            passes.forward.push(host(CHECKPOINT_LAUNCHES[0]));
-            passes.recompute.push(host(CHECKPOINT_LAUNCHES[1]));
+            let host = |calls| Part { host: HostWork::calls(calls), ..HOST_ONLY };
+            passes.forward.push(host(calls::CHECKPOINT[0]));
+            passes.recompute.push(host(calls::CHECKPOINT[1]));
         }
         passes
     }
 }
 
-/// Dropout that differs between tensor ranks has a random state of its own: read and set, before and after.
-const RANDOM_STATE_LAUNCHES: u32 = 4;
-/// Checkpointing as frameworks do it: the state of three random generators is read; before the second forward pass it is read again,
-/// set, and set back after it, and a backward pass is begun (Megatron-LM `CheckpointFunction`).
-const CHECKPOINT_LAUNCHES: [u32; 2] = [3, 10];
 const HOST_ONLY: Part = Part {
     name: "checkpoint",
     term: Term::Elementwise,
     estimate: Estimate::NOTHING,
-    launches: 0,
+    host: HostWork::NONE,
     flops: 0.0,
     modules: Modules::NONE,
 };
@@ -264,7 +262,7 @@ impl Lister<'_> {
             return self.operation("residual", Term::Elementwise, Operation::Residual { values }, fusion);
         }
         if self.run.layout.sequence_parallel {
-            self.host_only("random state", Pass::Forward, RANDOM_STATE_LAUNCHES);
+            self.host_only("random state", Pass::Forward, calls::RANDOM_STATE);
         }
         let dropout = Operation::Dropout { values, residual: true };
         self.operation("dropout and residual", Term::Elementwise, dropout, fusion)?;

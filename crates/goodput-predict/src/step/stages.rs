@@ -95,14 +95,15 @@ impl Stages {
             .flat_map(|stage| self.parts(stage))
             .map(|held| held.part(self.send_ns))
             .collect();
-        let mut launches = [0.0; 2];
+        let mut enqueue_us = [0.0; 2];
         for held in self.stages.iter().flat_map(|stage| self.parts(stage)) {
             let PassCosts { forward, recompute, input_gradient, weight_gradient, .. } = &held.costs;
-            launches[0] += forward.launches * host.launch_us;
-            launches[1] += recompute.launches * host.launch_us
-                + (input_gradient.launches + weight_gradient.launches) * host.backward_launch_us;
+            enqueue_us[0] += host.forward_us(&forward.host);
+            enqueue_us[1] += host.forward_us(&recompute.host)
+                + host.backward_us(&input_gradient.host)
+                + host.backward_us(&weight_gradient.host);
         }
-        let [forward_ns, backward_ns] = launches.map(|us| us * 1e3 / parts.len() as f64);
+        let [forward_ns, backward_ns] = enqueue_us.map(|us| us * 1e3 / parts.len() as f64);
         let is_zero_bubble = matches!(run.layout.schedule, Schedule::ZeroBubbleH1 | Schedule::ZeroBubble2p);
         let waits = run.framework.blocking_sends && !is_zero_bubble && self.stages.len() > 1;
         // Where each pass takes longer than its kernels take to enqueue, the host is never behind.
