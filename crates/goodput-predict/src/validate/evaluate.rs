@@ -35,16 +35,26 @@ impl Predicted {
     /// # Errors
     /// As [`Predictor::predict`].
     pub fn new(predictor: &mut Predictor, run: &Run) -> Result<Self, PredictError> {
-        let mut steps_ns = [0.0; HostResponse::FACTORS.len()];
-        for (step_ns, host_time) in steps_ns.iter_mut().zip(HostResponse::FACTORS) {
-            predictor.set_factors(TimeFactors { host_time, ..TimeFactors::NONE });
-            *step_ns = predictor.predict(run)?.step_ns;
-        }
         predictor.set_factors(TimeFactors::NONE);
         let prediction = predictor.predict(run)?;
+        let mut step_ns = |host_time| {
+            predictor.set_factors(TimeFactors { host_time, ..TimeFactors::NONE });
+            predictor.predict(run).map(|prediction| prediction.step_ns)
+        };
+        let [least, most] = [step_ns(HostResponse::LEAST)?, step_ns(HostResponse::MOST)?];
+        let mut host = HostResponse::through([least, prediction.step_ns, most]);
+        // Most devices are far ahead of what any host costs.
+        if host.is_felt() {
+            let mut steps_ns = [0.0; HostResponse::FACTORS.len()];
+            for (known, host_time) in steps_ns.iter_mut().zip(HostResponse::FACTORS) {
+                *known = step_ns(host_time)?;
+            }
+            host = HostResponse::new(steps_ns);
+        }
+        predictor.set_factors(TimeFactors::NONE);
         Ok(Self {
             step_ns: prediction.step_ns,
-            host: HostResponse::new(steps_ns),
+            host,
             memory_bytes: Some(prediction.memory.total()),
             terms: Some(prediction.terms),
         })

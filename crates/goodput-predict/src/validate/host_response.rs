@@ -9,10 +9,24 @@ impl HostResponse {
     /// The host's factors at which the step is predicted.
     pub const FACTORS: [f64; 8] = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0];
 
+    /// The least of them.
+    pub const LEAST: f64 = Self::FACTORS[0];
+    /// The largest.
+    pub const MOST: f64 = Self::FACTORS[Self::FACTORS.len() - 1];
+
     /// From the step's time at each of [`Self::FACTORS`], in nanoseconds.
     #[must_use]
     pub const fn new(steps_ns: [f64; Self::FACTORS.len()]) -> Self {
         Self(steps_ns)
+    }
+
+    /// Lines through the times at the least factor, at 1 and at the largest.
+    #[must_use]
+    pub fn through([least_ns, one_ns, most_ns]: [f64; 3]) -> Self {
+        Self(Self::FACTORS.map(|factor| {
+            let (end_ns, end) = if factor < 1.0 { (least_ns, Self::LEAST) } else { (most_ns, Self::MOST) };
+            one_ns + (end_ns - one_ns) * (factor - 1.0) / (end - 1.0)
+        }))
     }
 
     /// A step whose host is never behind.
@@ -49,6 +63,8 @@ mod tests {
         {
             assert!((bound.step_ns(factor) - step).abs() < 1e-12, "{factor}");
         }
+        let lines = HostResponse::through([10.0, 10.6, 13.6]);
+        assert_eq!([0.25, 1.0, 2.0, 4.0].map(|factor| lines.step_ns(factor)), [10.0, 10.6, 11.6, 13.6]);
         assert!(bound.is_felt() && !HostResponse::none(10.0).is_felt());
     }
 }
