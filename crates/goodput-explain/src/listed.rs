@@ -83,7 +83,7 @@ impl Listed {
 
     fn add(&mut self, passes: &Passes, times: f64) {
         let Passes { forward, recompute, input_gradient, weight_gradient, .. } = passes;
-        for Part { term, estimate, launches, flops, .. } in
+        for Part { term, estimate, host, flops, .. } in
             forward.iter().chain(recompute).chain(input_gradient).chain(weight_gradient)
         {
             let of = &mut self.0[*term as usize];
@@ -92,7 +92,7 @@ impl Listed {
             of.flops += flops * times;
             // What only the host does runs no kernel.
             if estimate.ns > 0.0 {
-                of.kernels += f64::from(*launches) * times;
+                of.kernels += host.kernels() * times;
             }
         }
     }

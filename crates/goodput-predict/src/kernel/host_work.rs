@@ -33,6 +33,12 @@ impl HostWork {
         Self { calls: count, ..Self::NONE }
     }
 
+    /// Kernels of it.
+    #[must_use]
+    pub fn kernels(&self) -> f64 {
+        self.launches + self.products + self.exchanges
+    }
+
     /// Adds so many times another's.
     pub fn add_times(&mut self, other: &Self, times: f64) {
         self.launches += other.launches * times;
