@@ -97,7 +97,7 @@ impl Predictor {
                 // Other stages' times.
                 (Term::Bubble, None) => (Some(prediction.deviation), Some(prediction.basis)),
                 // Measured on hosts of H100s and scaled.
-                (Term::Launch, None) => (None, Some(Basis::Extrapolated)),
+                (Term::Launch, None) => (Some(self.host(run).deviation), Some(Basis::Extrapolated)),
                 _ => (None, None),
             };
             Evidence { term, deviation, basis, beyond_tables: beyond }

@@ -154,6 +154,8 @@ impl Predictor {
         let passed = if run.layout.schedule == Schedule::DualPipe { 0.5 } else { 1.0 } * micro_batches as f64;
         let mut recompute_flops = 0.0;
         let (mut busiest, share) = (Cost::default(), 1.0 / timeline.stages.len() as f64);
+        // Of the busiest stage: time of its passes and of what stands beside them, and the spread of both.
+        let mut known = [0.0; 2];
         for (stage, time) in stages.stages.iter().zip(&timeline.stages) {
             let mut busy = Cost::default();
             for part in stages.parts(stage) {
@@ -171,10 +173,20 @@ impl Predictor {
             prediction.terms.add_times(&terms, share);
             prediction.stages.push(StagePrediction { terms, activation_bytes: time.peak_activation });
             if busy.ns > busiest.ns {
+                let launch = time.host_ns + step_host_ns;
+                let exchange = time.send_ns + time.gather_ns + time.reduce_ns;
+                let beside = [
+                    (launch, host.deviation),
+                    (exchange, sharded::DEVIATION),
+                    (stage.optimizer.ns, stage.optimizer.deviation),
+                ];
+                known = beside.iter().fold([busy.ns, busy.spread_ns], |[ns, spread], (time, deviation)| {
+                    [ns + time, spread + time * deviation]
+                });
                 busiest = busy;
             }
         }
-        prediction.deviation = if busiest.ns > 0.0 { busiest.spread_ns / busiest.ns } else { 0.0 };
+        prediction.deviation = if known[0] > 0.0 { known[1] / known[0] } else { 0.0 };
         prediction.basis = busiest.basis;
         let data_ns = pipeline.exchanges[0].reductions.iter().map(|bucket| bucket.ns).sum();
         let count = text.decoder.iter().map(|blocks| blocks.blocks).sum();

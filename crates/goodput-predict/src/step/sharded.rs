@@ -13,7 +13,7 @@ use crate::{Basis, Estimate};
 /// Multiprocessors that a gather or a reduction holds beside computation: NCCL's channels of a large ring.
 const MULTIPROCESSORS: u32 = 24;
 /// Of such exchanges: that of NCCL's tuner across nodes.
-const DEVIATION: f64 = 0.15;
+pub(super) const DEVIATION: f64 = 0.15;
 
 /// Adds to each block what is left of its exchanges beside its own computation: the next block is gathered while one computes.
 pub(super) fn add_exchanges(
