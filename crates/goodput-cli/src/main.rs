@@ -2,6 +2,7 @@
 
 mod account;
 mod args;
+mod collect;
 mod demo;
 mod error;
 mod explain;

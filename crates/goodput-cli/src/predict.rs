@@ -14,6 +14,8 @@ pub fn run(args: &PredictArgs) -> Result<Answer, CliError> {
         picture: args.output.format == PageFormat::Html,
         trace: args.trace.clone(),
         report: ReportRequest { title: args.title.clone(), ..ReportRequest::default() },
+        calibration: args.calibration.clone(),
+        software: args.software.clone(),
     };
     let view = goodput_verbs::predict(&request)?;
     output::write_page(&args.output, |format, style| view.render(format, style))?;

@@ -16,6 +16,8 @@ pub fn run(args: &SearchArgs) -> Result<Answer, CliError> {
         constraints: args.constraint.clone(),
         by_device_time: args.by_device_time,
         pareto: args.pareto,
+        calibration: args.calibration.clone(),
+        software: args.software.clone(),
     };
     let bar = progress::count();
     let view = goodput_verbs::search(&request, &|progress| {

@@ -1,18 +1,25 @@
 //! `goodput validate`
 
-use goodput_verbs::{RegressionRequest, ValidateRequest};
+use goodput_verbs::{CalibrationRequest, RegressionRequest, ValidateRequest};
 
-use crate::args::ValidateArgs;
+use crate::args::{ValidateArgs, ValidateCommand};
+use crate::collect;
 use crate::error::CliError;
 use crate::output::{self, Answer};
 
 /// Compares predictions with measured runs and prints the errors.
 pub fn run(args: &ValidateArgs) -> Result<Answer, CliError> {
-    let ValidateArgs { runs, rules, by, regression, record, margin, rows, output, strict } = args;
+    if let Some(ValidateCommand::Collect(args)) = &args.command {
+        return collect::run(args);
+    }
+    let ValidateArgs { runs, rules, by, regression, record, margin, rows, output, strict, .. } = args;
+    let fit = args.calibrate.clone().map(CalibrationRequest::Fit);
     let request = ValidateRequest {
-        runs: runs.clone(),
+        // Needed unless there is a subcommand.
+        runs: runs.clone().unwrap_or_default(),
         rules: rules.clone(),
         by: by.clone(),
+        calibration: fit.or_else(|| args.calibration.clone().map(CalibrationRequest::Use)),
         regression: regression.as_ref().map(|file| RegressionRequest {
             file: file.clone(),
             record: *record,

@@ -185,3 +185,61 @@ fn the_page_stands_alone() {
     }
     assert!(page.contains("default-src 'none'") && page.contains("run-4"));
 }
+
+/// Runs of one device and software: the factors of one half are tested on the other, and multiply a prediction by name.
+#[test]
+fn a_calibration_is_tested_on_rows_that_it_never_saw() {
+    let folder = folder();
+    let rows: String = (0..16).map(|i| row(&format!("run-{i}"), 1, 8, 12.5)).collect();
+    fs::write(folder.path().join("runs.csv"), HEAD.to_owned() + &rows).unwrap();
+    let output = validate(folder.path(), &["--calibrate", "factors.yaml", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    let report = json(&output);
+    assert_valid(&report);
+    let calibration = &report["calibration"];
+    let fitted = calibration["factors"][0]["rows"].as_array().unwrap().len();
+    assert_eq!(calibration["left_out"], fitted);
+    assert_eq!(calibration["calibrated"]["rows"].as_u64().unwrap() as usize, 16 - fitted);
+    // All rows are alike: the factor of one half makes the other exact, and the report's own errors stay without.
+    assert!(calibration["calibrated"]["mape"].as_f64().unwrap() < 1e-3, "{calibration:#}");
+    let (of_half, of_all) =
+        (calibration["uncalibrated"]["mape"].as_f64().unwrap(), report["mape"].as_f64().unwrap());
+    assert!((of_half - of_all).abs() < 1e-12, "{of_half} {of_all}");
+
+    let used = json(&validate(folder.path(), &["--calibration", "factors.yaml", "--format", "json"]));
+    assert_eq!(
+        (&used["calibration"]["left_out"], &used["calibration"]["fitted"]),
+        (&fitted.into(), &false.into())
+    );
+    assert_eq!(used["calibration"]["calibrated"]["mape"], calibration["calibrated"]["mape"]);
+
+    let run = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/run.yaml")).unwrap();
+    fs::write(folder.path().join("run.yaml"), run.replace("DGX A100", "DGX H100")).unwrap();
+    let step = |verb: &str, options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_goodput"));
+        command.current_dir(folder.path()).args([verb, "run.yaml", "--format", "json"]).args(options);
+        json(&command.output().unwrap())
+    };
+    let (plain, with) = (step("predict", &[]), step("predict", &["--calibration", "factors.yaml"]));
+    assert!(plain["calibration"].is_null());
+    assert_eq!(
+        (&with["calibration"]["file"], &with["calibration"]["rows"]),
+        (&"factors.yaml".into(), &fitted.into())
+    );
+    let ratio = with["step_ns"].as_f64().unwrap() / plain["step_ns"].as_f64().unwrap();
+    let factor = with["calibration"]["device_time"].as_f64().unwrap();
+    assert!((ratio / factor - 1.0).abs() < 0.02, "{ratio} {factor}");
+    let mfu = plain["mfu"].as_f64().unwrap() / with["mfu"].as_f64().unwrap();
+    assert!((mfu / ratio - 1.0).abs() < 1e-9, "{mfu} {ratio}");
+    let options = ["--constraint", "tp=8", "--top", "1", "--calibration", "factors.yaml"];
+    assert_eq!(step("search", &options)["calibration"]["runs"], "runs.csv");
+
+    fs::write(folder.path().join("factors.yaml"), "schema: goodput.calibration/1\nfaktoren: []\n").unwrap();
+    let output = validate(folder.path(), &["--calibration", "factors.yaml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("factors.yaml") && errors(&output).contains("faktoren"),
+        "{}",
+        errors(&output)
+    );
+}

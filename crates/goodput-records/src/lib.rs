@@ -1,6 +1,7 @@
 //! Readers of what others wrote: scheduler records and job logs, as the record types of
-//! [`goodput_core::records`], with a [`ReadReport`] that accounts for every row.
+//! [`goodput_core::records`], and runs of experiment trackers, with a [`ReadReport`] that accounts for every row.
 
+pub mod experiment;
 pub mod scheduler;
 pub mod throughput;
 pub mod timeline;

@@ -127,6 +127,11 @@ impl Inputs {
         Ok(timelines)
     }
 
+    /// Lists a file that was read elsewhere.
+    pub(crate) fn read(&mut self, report: FileReport) {
+        self.done(report);
+    }
+
     /// Lists step traces among what was read. The first one stands for all as evidence.
     pub(crate) fn traces(&mut self, files: &[FileReading]) -> SourceRef {
         let first = SourceRef { file: self.next(), line: 0 };

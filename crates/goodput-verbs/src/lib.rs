@@ -45,7 +45,9 @@ pub use timeline::timeline;
 pub use trace::{Progress, TraceRequest, trace};
 pub use trace_model::TraceModelRequest;
 pub use trace_plan::SamplingRequest;
-pub use validate::{RegressionRequest, ValidateRequest, validate};
+pub use validate::{
+    CalibrationRequest, CollectRequest, RegressionRequest, ValidateRequest, collect, validate,
+};
 
 /// A verb's answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use crate::error::VerbError;
 use crate::request::ReportRequest;
 use crate::run_file::{read_run, refused};
+use crate::validate::factors_of;
 
 /// `goodput predict`: a run, and how to report it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -27,6 +28,10 @@ pub struct PredictRequest {
     pub picture: bool,
     /// Write the simulated step as a trace for Perfetto to this file; gzipped when its name ends so.
     pub trace: Option<PathBuf>,
+    /// Factors on the times, as `goodput validate --calibrate` found them. None unless asked for.
+    pub calibration: Option<PathBuf>,
+    /// The software whose factors count, where the calibration has several of the device.
+    pub software: Option<String>,
     /// Title.
     pub report: ReportRequest,
 }
@@ -45,9 +50,16 @@ pub fn predict(request: &PredictRequest) -> Result<PredictionView, VerbError> {
         }
         predictor = predictor.with_stragglers(deviation);
     }
+    let mut applied = None;
+    if let Some(path) = &request.calibration {
+        let (factors, view) = factors_of(path, request.software.as_deref(), &run)?;
+        predictor = predictor.with_factors(factors);
+        applied = Some(view);
+    }
     let prediction = predictor.predict(&run).map_err(refused)?;
     let evidence = predictor.evidence(&run, &prediction).map_err(refused)?;
     let view = PredictionView::new(&run, &prediction, &evidence, &request.report.settings()?);
+    let view = PredictionView { calibration: applied, ..view };
     if !request.picture && request.trace.is_none() {
         return Ok(view);
     }

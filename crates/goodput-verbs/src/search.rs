@@ -8,6 +8,7 @@ use goodput_report::{SearchView, ViewSettings};
 
 use crate::error::VerbError;
 use crate::run_file::{read_run, refused};
+use crate::validate::factors_of;
 
 /// `goodput search`: a run whose layout is to be found.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,10 @@ pub struct SearchRequest {
     pub by_device_time: bool,
     /// Also find all that no other beats in time, memory and devices at once.
     pub pareto: bool,
+    /// Factors on the times, as `goodput validate --calibrate` found them. None unless asked for.
+    pub calibration: Option<PathBuf>,
+    /// The software whose factors count, where the calibration has several of the device.
+    pub software: Option<String>,
 }
 
 /// Searches the layouts of a run. `progress` is called as it goes, from any thread.
@@ -46,7 +51,15 @@ pub fn search(
     for constraint in &request.constraints {
         space.constrain(constraint).map_err(|e| VerbError::new(format!("--{e}")))?;
     }
-    let evaluate = Predicted::new(&run).map_err(refused)?;
+    let mut evaluate = Predicted::new(&run).map_err(refused)?;
+    let mut predictor = Predictor::new(&run.cluster).map_err(refused)?;
+    let mut applied = None;
+    if let Some(path) = &request.calibration {
+        let (factors, view) = factors_of(path, request.software.as_deref(), &run)?;
+        evaluate = evaluate.with_factors(factors);
+        predictor = predictor.with_factors(factors);
+        applied = Some(view);
+    }
     let rank = if request.by_device_time { Rank::DeviceTime } else { Rank::Time };
     let goal = Goal { top: request.top.max(1), rank, pareto: request.pareto };
     let answer = find(&space, &run, &evaluate, goal, progress);
@@ -59,11 +72,11 @@ pub fn search(
         .help("try more devices, fewer constraints, or a smaller micro-batch"));
     }
     // MFU of the few that are shown.
-    let mut predictor = Predictor::new(&run.cluster).map_err(refused)?;
     let mut mfu = |candidate: &goodput_predict::search::Candidate| {
         let mut run = run.clone();
         candidate.apply(&mut run);
         predictor.predict(&run).ok().map(|prediction| prediction.mfu)
     };
-    Ok(SearchView::new(&run, &answer, &mut mfu, &ViewSettings::default()))
+    let view = SearchView::new(&run, &answer, &mut mfu, &ViewSettings::default());
+    Ok(SearchView { calibration: applied, ..view })
 }

@@ -15,7 +15,7 @@ pub use explain::ExplainArgs;
 pub use predict::PredictArgs;
 pub use search::SearchArgs;
 pub use trace::TraceArgs;
-pub use validate::ValidateArgs;
+pub use validate::{CollectArgs, ValidateArgs, ValidateCommand};
 
 /// Shows where a machine-learning fleet's accelerator-hours go: scheduling x runtime x program goodput, with every lost
 /// device-second charged once.

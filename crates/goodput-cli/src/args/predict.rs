@@ -19,6 +19,12 @@ pub struct PredictArgs {
     /// Relative standard deviation of the devices' speeds (0.01): the step waits for the slowest.
     #[arg(long, value_name = "SHARE")]
     pub stragglers: Option<f64>,
+    /// Multiply the times by these factors of the device (goodput validate --calibrate); the report names them.
+    #[arg(long, value_name = "FILE.yaml")]
+    pub calibration: Option<PathBuf>,
+    /// The software whose factors count, where the calibration has several.
+    #[arg(long, value_name = "NAME", requires = "calibration")]
+    pub software: Option<String>,
     /// Write the simulated step, every pass of every stage, as a trace for Perfetto to this file; gzipped when its name ends in .gz.
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
     pub trace: Option<PathBuf>,

@@ -30,6 +30,12 @@ pub struct SearchArgs {
     /// Also list all that no other layout beats in time, memory and devices at once.
     #[arg(long)]
     pub pareto: bool,
+    /// Multiply the times by these factors of the device (goodput validate --calibrate); the report names them.
+    #[arg(long, value_name = "FILE.yaml")]
+    pub calibration: Option<PathBuf>,
+    /// The software whose factors count, where the calibration has several.
+    #[arg(long, value_name = "NAME", requires = "calibration")]
+    pub software: Option<String>,
     /// The output.
     #[command(flatten)]
     pub output: ShortOutputArgs,

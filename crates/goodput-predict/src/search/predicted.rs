@@ -8,7 +8,7 @@ use crate::kernel::KernelTables;
 use crate::layer::{Layers, PassCosts};
 use crate::memory;
 use crate::run::{ContextMethod, Recompute, Run, Schedule};
-use crate::step::{PredictError, Predictor, Units};
+use crate::step::{PredictError, Predictor, TimeFactors, Units};
 
 /// Predicts candidates of one run's model, cluster and batch. The times of a block are shared by all layouts that split it alike.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct Predicted<'a> {
     tables: KernelTables,
     /// Bytes of a device; infinite where not known.
     capacity: f64,
+    factors: TimeFactors,
     blocks: Shared<Split, Option<Blocks>>,
 }
 
@@ -55,7 +56,28 @@ impl<'a> Predicted<'a> {
         let device = run.cluster.fitted_device()?;
         let tables = KernelTables::new(&device);
         let capacity = memory::capacity(&device).unwrap_or(f64::INFINITY);
-        Ok(Self { run, text: run.text("run")?, device, tables, capacity, blocks: Shared::default() })
+        Ok(Self {
+            run,
+            text: run.text("run")?,
+            device,
+            tables,
+            capacity,
+            factors: TimeFactors::NONE,
+            blocks: Shared::default(),
+        })
+    }
+
+    /// With all times of the devices and of the host multiplied by factors, as a calibration found them.
+    #[must_use]
+    pub fn with_factors(self, factors: TimeFactors) -> Self {
+        Self { factors, ..self }
+    }
+
+    /// A bound of the step as predicted, as one with the factors. A step is made of sums and maxima of times of devices and host:
+    /// it shrinks by no more than the smaller of their factors.
+    fn with_factors_at_least(&self, needs: Needs) -> Needs {
+        let least = self.factors.device_time.min(self.factors.host_time);
+        Needs { step_ns: needs.step_ns * least, ..needs }
     }
 
     fn blocks(&self, run: &Run) -> Option<Blocks> {
@@ -141,7 +163,8 @@ impl Evaluate for Predicted<'_> {
     type Worker = Worker;
 
     fn worker(&self) -> Worker {
-        let predictor = Predictor::with_tables(self.device.clone(), self.tables.clone());
+        let predictor =
+            Predictor::with_tables(self.device.clone(), self.tables.clone()).with_factors(self.factors);
         Worker { predictor, run: self.run.clone() }
     }
 
@@ -160,7 +183,7 @@ impl Evaluate for Predicted<'_> {
                 least.step_ns = least.step_ns.min(self.bound(run).step_ns);
             }
         }
-        least
+        self.with_factors_at_least(least)
     }
 
     fn lower_bound(&self, Worker { run, .. }: &mut Worker, candidate: &Candidate) -> Needs {
@@ -169,7 +192,7 @@ impl Evaluate for Predicted<'_> {
         if bytes > self.capacity {
             return Needs { step_ns: f64::INFINITY, bytes };
         }
-        Needs { bytes, ..self.bound(run) }
+        self.with_factors_at_least(Needs { bytes, ..self.bound(run) })
     }
 
     fn predict(&self, Worker { predictor, run }: &mut Worker, candidate: &Candidate) -> Option<Needs> {

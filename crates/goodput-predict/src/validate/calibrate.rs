@@ -5,7 +5,7 @@
 //! of their own: a [`Calibration`] is fitted on a [`CalibrationHalf`] and corrects a [`TestHalf`], and neither can be made
 //! from the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,18 @@ impl<'a> Evaluation<'a> {
         let (calibration, test) =
             self.outcomes.into_iter().partition(|outcome| is_for_calibration(&outcome.row.id));
         (CalibrationHalf(calibration), TestHalf(Self { outcomes: test, failures: self.failures }))
+    }
+
+    /// The rows that a calibration was not fitted on, and how many it was: a row that made a factor says nothing of it.
+    #[must_use]
+    pub fn unseen_by(self, calibration: &Calibration) -> (TestHalf<'a>, usize) {
+        let seen: BTreeSet<&str> =
+            calibration.factors.iter().flat_map(|factor| &factor.rows).map(String::as_str).collect();
+        let rows = self.outcomes.len();
+        let outcomes: Vec<_> =
+            self.outcomes.into_iter().filter(|outcome| !seen.contains(outcome.row.id.as_str())).collect();
+        let left_out = rows - outcomes.len();
+        (TestHalf(Self { outcomes, failures: self.failures }), left_out)
     }
 }
 

@@ -23,6 +23,8 @@
 
 mod blame;
 mod calibrate;
+mod calibration_file;
+mod collect;
 mod dimension;
 mod evaluate;
 mod fields;
@@ -42,6 +44,11 @@ mod tests;
 
 pub use blame::{Blame, TermBlame};
 pub use calibrate::{Calibration, CalibrationHalf, Factor, TestHalf};
+pub use calibration_file::CalibrationFile;
+pub use collect::{
+    CollectedRow, Collector, Conflict, Derived, LEAST_STEPS, MeasuredStep, Missing, NoColumns, ParameterMap,
+    RunLog, StepMetric, TooFewSteps, write_runs,
+};
 pub use dimension::Dimension;
 pub use evaluate::{Evaluation, Failure, Outcome, Predicted, Report, evaluate, evaluate_with};
 pub use fields::{Assumption, Refusal};

@@ -15,6 +15,7 @@ pub(super) fn page(view: &ValidationView) -> Page {
     sections.push(errors(view));
     sections.push(groups(view));
     sections.extend(terms(view));
+    sections.extend(calibration(view));
     sections.extend(ranking(view));
     sections.push(Section {
         id: "worst",
@@ -130,6 +131,20 @@ fn terms(view: &ValidationView) -> Option<Section> {
         blocks: vec![
             Block::Charts(vec![chart]),
             Block::Table("Terms by source".to_owned(), tables::blame(view, Detail::Full)),
+        ],
+    })
+}
+
+fn calibration(view: &ValidationView) -> Option<Section> {
+    let calibration = view.calibration.as_ref()?;
+    Some(Section {
+        id: "calibration",
+        title: "With a calibration",
+        intro: "Every other figure of this page is without it.".to_owned(),
+        blocks: vec![
+            Block::Notes(words::calibration(calibration)),
+            Block::Table("Errors without and with the factors".to_owned(), tables::calibrated(calibration)),
+            Block::Table("Factors".to_owned(), tables::factors(calibration)),
         ],
     })
 }

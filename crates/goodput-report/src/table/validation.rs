@@ -6,7 +6,7 @@ use super::Column::{Number, Text};
 use super::{Cell, Detail, Table};
 use crate::name::cut;
 use crate::number::{UNKNOWN, count, duration, gain, percent};
-use crate::view::{RegressionView, ValidatedRowView, ValidationView};
+use crate::view::{CalibrationView, RegressionView, ValidatedRowView, ValidationView};
 
 /// Rows of a list on a terminal.
 const SHOWN: usize = 15;
@@ -179,6 +179,63 @@ pub(crate) fn worse(regression: &RegressionView) -> Table {
     Table {
         columns: vec![Text("source"), Text("measure"), Number("was"), Number("is")],
         rows: rows.collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// The factors of a calibration, and how many rows each is from.
+pub(crate) fn factors(calibration: &CalibrationView) -> Table {
+    let rows = calibration.factors.iter().map(|factor| {
+        vec![
+            Cell::from(cut(&factor.device, 24)),
+            cut(&factor.software, 40).into(),
+            format!("{:.3}", factor.times.device_time).into(),
+            format!("{:.3}", factor.times.host_time).into(),
+            count(factor.rows.len() as u64).into(),
+        ]
+    });
+    Table {
+        columns: vec![
+            Text("device"),
+            Text("software"),
+            Number("device time x"),
+            Number("host time x"),
+            Number("fitted on rows"),
+        ],
+        rows: rows.collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// Errors of rows that the factors never saw, without and with them.
+pub(crate) fn calibrated(calibration: &CalibrationView) -> Table {
+    let share = |value: f64| Cell::from(percent(Some(value)));
+    let row = |name: &str, before: &Errors, after: &Errors| {
+        vec![
+            Cell::from(cut(name, 32)),
+            count(after.rows as u64).into(),
+            share(before.mape),
+            share(after.mape),
+            share(before.median_ape),
+            share(after.median_ape),
+            gain(before.bias).into(),
+            gain(after.bias).into(),
+        ]
+    };
+    let mut rows = vec![row("all", &calibration.uncalibrated.all, &calibration.calibrated.all)];
+    rows.extend(calibration.sources().map(|(source, before, after)| row(source, before, after)));
+    Table {
+        columns: vec![
+            Text("source"),
+            Number("rows"),
+            Number("MAPE"),
+            Number("with factors"),
+            Number("median"),
+            Number("with factors"),
+            Number("bias"),
+            Number("with factors"),
+        ],
+        rows,
         notes: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! Terminal pages: tables that fit the width, colour only when asked.
 
 mod account;
+mod collect;
 mod explain;
 mod flops;
 mod mfu;
@@ -15,8 +16,8 @@ mod validate;
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, ConversionView, ExplainView, FlopsView, MfuAuditView, PredictionView, SearchView,
-    SelfCheckView, TimelineView, TraceView, ValidationView,
+    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, MfuAuditView, PredictionView,
+    SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -47,6 +48,11 @@ pub fn explanation(view: &ExplainView, style: TerminalStyle) -> String {
 /// Prediction errors as a terminal page.
 pub fn validation(view: &ValidationView, style: TerminalStyle) -> String {
     validate::render(view, style)
+}
+
+/// Collected runs as a terminal page.
+pub fn collection(view: &CollectionView, style: TerminalStyle) -> String {
+    collect::render(view, style)
 }
 
 /// Layouts as a terminal page.

@@ -11,6 +11,7 @@ pub(super) fn render(view: &PredictionView, style: TerminalStyle) -> String {
     page.heading(view.title.as_deref().unwrap_or("Predicted step"));
     page.line(&words::predicted_run(view));
     page.line(&words::predicted_step(view));
+    view.calibration.iter().for_each(|factor| page.line(&words::applied_factor(factor)));
     page.heading("Where the step's time goes, the mean over all devices");
     page.table(&table::predicted_terms(view));
     if view.recompute_ns > 0.0 {

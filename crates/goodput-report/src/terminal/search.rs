@@ -5,6 +5,7 @@ use crate::number::{count, counted, duration, percent, thousands};
 use crate::table::Column::{Number, Text};
 use crate::table::Table;
 use crate::view::{LayoutView, SearchView};
+use crate::words;
 
 pub(super) fn render(view: &SearchView, style: TerminalStyle) -> String {
     let mut page = Page::new(style);
@@ -15,6 +16,7 @@ pub(super) fn render(view: &SearchView, style: TerminalStyle) -> String {
         count(view.predicted),
         count(view.feasible)
     ));
+    view.calibration.iter().for_each(|factor| page.line(&words::applied_factor(factor)));
     page.table(&layouts(&view.best));
     if !view.pareto.is_empty() {
         page.heading("Not beaten in time, memory and devices at once");

@@ -47,6 +47,12 @@ pub(super) fn render(view: &ValidationView, style: TerminalStyle) -> String {
             counted(view.assumed.len() as u64, "value")
         ));
     }
+    if let Some(calibration) = &view.calibration {
+        page.heading("With a calibration");
+        words::calibration(calibration).iter().for_each(|line| page.line(line));
+        page.table(&tables::calibrated(calibration));
+        page.table(&tables::factors(calibration));
+    }
     if let Some(regression) = &view.regression {
         page.heading("Errors that may not grow");
         page.line(&words::regression(regression));

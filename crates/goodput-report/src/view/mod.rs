@@ -1,7 +1,9 @@
 //! Views: one a verb, serialisable, and all that a renderer knows.
 
 mod account;
+mod calibration;
 mod classes;
+mod collect;
 mod composed;
 mod contract;
 mod exact;
@@ -24,7 +26,9 @@ mod validate;
 mod value;
 
 pub use account::{AccountView, TiersView};
+pub use calibration::{AppliedFactorView, CalibrationView};
 pub use classes::WorkloadClassView;
+pub use collect::{CollectedRunView, CollectionView, RefusedRunView, RefusedSourceView, StatedValueView};
 pub use composed::{ComposedTermView, ComposedView, EttrView, SizePointView};
 pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,

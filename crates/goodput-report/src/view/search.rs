@@ -4,6 +4,7 @@ use goodput_predict::run::{Recompute, Run, Schedule, Sharding};
 use goodput_predict::search::{Answer, Candidate, Found};
 use serde::Serialize;
 
+use super::calibration::AppliedFactorView;
 use super::settings::ViewSettings;
 
 /// Layouts of a run, ready to be printed.
@@ -17,6 +18,8 @@ pub struct SearchView {
     pub model: String,
     /// The cluster.
     pub cluster: String,
+    /// The factors that all times are multiplied by, when the user gave a calibration.
+    pub calibration: Option<AppliedFactorView>,
     /// Layouts looked at, those that a bound ruled out among them.
     pub candidates: u64,
     /// Layouts predicted.
@@ -80,6 +83,7 @@ impl SearchView {
             generated_by: settings.generated_by.clone(),
             model: run.architecture.name.clone(),
             cluster: run.cluster.name.clone(),
+            calibration: None,
             candidates: answer.progress.candidates,
             predicted: answer.progress.predicted,
             feasible: answer.progress.feasible,

@@ -8,6 +8,7 @@ use goodput_predict::validate::{
 };
 use serde::Serialize;
 
+use super::calibration::CalibrationView;
 use super::settings::ViewSettings;
 
 /// Prediction errors, ready to be printed. Fractions, not percent.
@@ -29,6 +30,8 @@ pub struct ValidationView {
     pub blame: BTreeMap<String, Vec<TermBlame>>,
     /// Values that no column of the file states, each with its reason.
     pub assumed: Vec<AssumedView>,
+    /// Errors with a calibration, of rows that it never saw; all other errors are without.
+    pub calibration: Option<CalibrationView>,
     /// What the file of errors that may not grow says.
     pub regression: Option<RegressionView>,
     /// Rows that became runs.
@@ -183,6 +186,7 @@ impl ValidationView {
             breakdown: vec![Dimension::Source, Dimension::Device],
             blame: blame.by_source(evaluation),
             assumed: assumed(evaluation),
+            calibration: None,
             regression: None,
             refused: refused
                 .iter()

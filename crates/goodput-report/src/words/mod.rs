@@ -11,7 +11,9 @@ pub(crate) use trace::{
     audit, overlap, peers, roofline, sampling, term, trace_findings, trace_model, trace_scope, trace_title,
     triage, untraced,
 };
-pub(crate) use validation::{ranking, refused_rows, regression, validation_scope, validation_title};
+pub(crate) use validation::{
+    applied_factor, calibration, ranking, refused_rows, regression, validation_scope, validation_title,
+};
 
 use goodput_core::{Boundary, CapacityTime, Owner, Timestamp};
 

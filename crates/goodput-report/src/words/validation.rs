@@ -2,7 +2,7 @@
 
 use crate::name::cut;
 use crate::number::{count, counted, percent};
-use crate::view::{RegressionView, ValidationView};
+use crate::view::{AppliedFactorView, CalibrationView, RegressionView, ValidationView};
 
 /// The title.
 pub(crate) fn validation_title(view: &ValidationView) -> String {
@@ -60,4 +60,35 @@ pub(crate) fn regression(regression: &RegressionView) -> String {
         let measures = counted(worse.len() as u64, "measure");
         format!("{measures} worse by more than {margin} of the time than {file} records")
     }
+}
+
+/// Where a calibration is from, and which rows test it.
+pub(crate) fn calibration(calibration: &CalibrationView) -> Vec<String> {
+    let CalibrationView { file, runs, fitted, left_out, without_factor, .. } = calibration;
+    let origin = if *fitted {
+        format!(
+            "factors fitted now on the calibration half of {runs} and written to {file}; JSON names the rows of each"
+        )
+    } else {
+        format!("factors of {file}, fitted on rows of {runs}; JSON names the rows of each")
+    };
+    let tested = counted(calibration.calibrated.all.rows as u64, "row");
+    let left_out = counted(*left_out as u64, "row");
+    let of = if *fitted { "of the calibration half" } else { "that the factors were fitted on" };
+    let without = counted(*without_factor as u64, "row");
+    vec![origin, format!("tested on {tested}; left out: {left_out} {of}, {without} without a factor")]
+}
+
+/// The factors that a prediction is multiplied by, and where they are from.
+pub(crate) fn applied_factor(factor: &AppliedFactorView) -> String {
+    format!(
+        "calibrated: device time x {:.3}, host time x {:.3}, of {} with {}, from {} ({} of {})",
+        factor.device_time,
+        factor.host_time,
+        factor.device,
+        factor.software,
+        factor.file,
+        counted(factor.rows as u64, "row"),
+        factor.runs
+    )
 }

@@ -1,5 +1,7 @@
 //! Predictions against measured runs.
 
+mod calibration;
+mod collect;
 mod regression;
 
 use std::fs::File;
@@ -15,6 +17,9 @@ use goodput_report::{ValidationView, ViewSettings};
 use crate::Answer;
 use crate::error::{Place, VerbError};
 
+pub use calibration::CalibrationRequest;
+pub(crate) use calibration::factors_of;
+pub use collect::{CollectRequest, collect};
 pub use regression::RegressionRequest;
 
 /// `goodput validate`: a file of measured runs.
@@ -26,6 +31,8 @@ pub struct ValidateRequest {
     pub rules: Option<PathBuf>,
     /// What the tables break errors down by: names of [`Dimension`]. Source and device unless stated.
     pub by: Vec<String>,
+    /// Factors by device and software.
+    pub calibration: Option<CalibrationRequest>,
     /// Errors that may not grow.
     pub regression: Option<RegressionRequest>,
     /// Write the outcome of each row to this CSV.
@@ -51,6 +58,9 @@ pub fn validate(request: &ValidateRequest) -> Result<Answer<ValidationView>, Ver
     if !breakdown.is_empty() {
         view.breakdown = breakdown;
     }
+    if let Some(calibration) = &request.calibration {
+        view.calibration = Some(calibration.answer(&label, &evaluation)?);
+    }
     if let Some(regression) = &request.regression {
         view.regression = Some(regression.answer(&view.report)?);
     }
@@ -66,12 +76,18 @@ pub fn validate(request: &ValidateRequest) -> Result<Answer<ValidationView>, Ver
 impl ValidateRequest {
     /// No output takes the place of an input.
     fn check_outputs(&self) -> Result<(), VerbError> {
-        let inputs = [Some(self.runs.as_path()), self.rules.as_deref()];
+        let calibration = self.calibration.as_ref();
+        let inputs = [
+            Some(self.runs.as_path()),
+            self.rules.as_deref(),
+            calibration.and_then(CalibrationRequest::input),
+        ];
         let recorded = self.regression.as_ref().filter(|regression| regression.record);
         let outputs = [
             self.rows.as_deref(),
             self.output.as_deref(),
             recorded.map(|regression| regression.file.as_path()),
+            calibration.and_then(CalibrationRequest::output),
         ];
         for output in outputs.into_iter().flatten() {
             if inputs.into_iter().flatten().any(|input| same_file(input, output)) {

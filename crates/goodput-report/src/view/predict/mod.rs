@@ -11,6 +11,7 @@ use goodput_predict::schedule::Picture;
 use goodput_predict::step::{Evidence, Prediction};
 use serde::Serialize;
 
+use super::calibration::AppliedFactorView;
 use super::layout;
 use super::settings::ViewSettings;
 
@@ -27,6 +28,8 @@ pub struct PredictionView {
     pub generated_by: String,
     /// Title, when the user gave one.
     pub title: Option<String>,
+    /// The factors that all times are multiplied by, when the user gave a calibration.
+    pub calibration: Option<AppliedFactorView>,
     /// What was asked.
     pub run: PredictedRunView,
     /// Time of a step.
@@ -229,6 +232,7 @@ impl PredictionView {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
             title: settings.title.clone(),
+            calibration: None,
             run: PredictedRunView {
                 model: run.architecture.name.clone(),
                 cluster: run.cluster.name.clone(),
