@@ -33,6 +33,8 @@ pub struct Framework {
     pub overlap_backward: bool,
     /// Whether weight gradients are added to the gradient buffer by the product itself.
     pub fused_accumulation: bool,
+    /// Whether sharded parameters of a block are views of one flat tensor (PyTorch's FSDP 1), not tensors of their own.
+    pub flat_parameters: bool,
     /// Whether a product that adds to the gradient buffer still hands autograd an empty gradient, kept for each shape of weight
     /// (Transformer Engine from 2.8, Megatron's head).
     pub placeholder_gradients: bool,
@@ -75,7 +77,7 @@ impl Framework {
     /// - `megatron-bridge`: as `megatron-lm`, with captured graphs.
     /// - `torchtitan`: `torch.compile`, FSDP2, attention by `scaled_dot_product_attention`,
     ///   whose flash kernel is FlashAttention 2 on every device.
-    /// - `mosaic-llm-foundry`: eager MPT with FlashAttention 2, the newest of 2023.
+    /// - `mosaic-llm-foundry`: eager MPT under FSDP 1, with the FlashAttention 1 that its benchmarks ran until 2024.
     /// - `zero-bubble`: the fork of Megatron-LM that measured zero-bubble schedules: as `megatron-lm-2022`. That its attention is not fused is what its memory says: the 10 GiB of scores that the 14.6B model keeps.
     /// - `vtrain`: Megatron-DeepSpeed as vTrain measured it: as `megatron-lm-2022` without overlap in the backward pass.
     ///
@@ -100,6 +102,7 @@ impl Framework {
             separate_projections: false,
             overlap_backward: true,
             fused_accumulation: true,
+            flat_parameters: false,
             placeholder_gradients: true,
             scatter_gather: true,
             blocking_sends: false,
@@ -142,9 +145,10 @@ impl Framework {
                 fusion: Fusion::Eager,
                 fused_norm: true,
                 fused_loss: true,
-                attention: Some(AttentionKernel::Flash2),
+                attention: Some(AttentionKernel::Flash1),
                 overlap_backward: false,
                 fused_accumulation: false,
+                flat_parameters: true,
                 placeholder_gradients: false,
                 scatter_gather: false,
                 vocabulary_multiple: 1,

@@ -217,7 +217,7 @@ impl Predictor {
         let layers = Layers::new(run, &self.tables);
         let replicas = Replicas::new(run);
         let mut units = Units::new(run, text, &layers)?;
-        sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units);
+        sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units)?;
         offload::add_exchanges(run, text, &mut units);
         let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
         let pipeline = stages.pipeline(run, self.host(run), micro_batches(run)? as usize);

@@ -4,7 +4,7 @@ use goodput_model::architecture::{Dense, FeedForward, Mixer, TextModel};
 
 use super::parts::{Holding, Units};
 use super::replicas::{Replicas, shards_parameters};
-use crate::kernel::KernelTables;
+use crate::kernel::{Access, KernelError, KernelTables, Traffic};
 use crate::layer::{PassCosts, Term};
 use crate::memory::RankParameters;
 use crate::run::{Optimizer, Run, Sharding};
@@ -22,9 +22,9 @@ pub(super) fn add_exchanges(
     tables: &KernelTables,
     replicas: &Replicas,
     units: &mut Units,
-) {
+) -> Result<(), KernelError> {
     if !shards_parameters(run) {
-        return;
+        return Ok(());
     }
     let again = matches!(run.layout.sharding, Sharding::Parameters { reshard_after_forward: true });
     let ratio = tables.contention_ratio(MULTIPROCESSORS);
@@ -37,7 +37,7 @@ pub(super) fn add_exchanges(
         Estimate { ns, deviation: DEVIATION, basis: Basis::Analytic }
     };
     let layout = &run.layout;
-    let add = |costs: &mut PassCosts, [gather, reduce]: [f64; 2]| {
+    let add = |costs: &mut PassCosts, [gather, reduce]: [f64; 2], [after, before]: [Estimate; 2]| {
         let forward = exposed(gather, costs.forward.ns, layout.overlap_parameters);
         let window = costs.recompute.ns + costs.input_gradient.ns + costs.weight_gradient.ns;
         let gathered = if again { gather } else { 0.0 };
@@ -45,10 +45,17 @@ pub(super) fn add_exchanges(
         let backward = exposed(gathered + reduce, window, layout.overlap_gradients);
         costs.forward.push(Term::DataExchange, forward);
         costs.input_gradient.push(Term::DataExchange, backward);
+        costs.forward.push(Term::Elementwise, after);
+        if again {
+            costs.input_gradient.push(Term::Elementwise, after);
+        }
+        costs.input_gradient.push(Term::Elementwise, before);
     };
     for (group, costs) in text.decoder.iter().zip(&mut units.blocks) {
-        if let Some(exchange) = replicas.of_a_block(run, RankParameters::of_block(run, text, group)) {
-            costs.iter_mut().for_each(|costs| add(costs, exchange));
+        let held = RankParameters::of_block(run, text, group);
+        if let Some(exchange) = replicas.of_a_block(run, held) {
+            let copies = copies(run, tables, held)?;
+            costs.iter_mut().for_each(|costs| add(costs, exchange, copies));
         }
     }
     // Embedding and head are one unit of their own: the first gather and the last reduction have nothing beside them.
@@ -58,7 +65,33 @@ pub(super) fn add_exchanges(
         let estimate = |ns| Estimate { ns, deviation: DEVIATION, basis: Basis::Analytic };
         units.embedding.forward.push(Term::DataExchange, estimate(gather));
         units.embedding.input_gradient.push(Term::DataExchange, estimate(reduce));
+        let [after, before] = copies(run, tables, ends)?;
+        units.embedding.forward.push(Term::Elementwise, after);
+        units.embedding.input_gradient.push(Term::Elementwise, before);
     }
+    Ok(())
+}
+
+/// Copies of a unit's parameters after a gather, and of its gradients before a reduction.
+///
+/// FSDP 2 copies what it gathered into each parameter (`split_with_sizes_copy`) and gradients into the buffer that is reduced
+/// (`chunk_cat`). FSDP 1 computes on views of one flat tensor, whose gradient autograd joins from theirs; it is cast to the
+/// format of the reduction and divided before it (`_post_backward_hook`). Megatron's buffers need neither.
+fn copies(run: &Run, tables: &KernelTables, held: RankParameters) -> Result<[Estimate; 2], KernelError> {
+    if run.framework.fused_accumulation {
+        return Ok([Estimate::NOTHING; 2]);
+    }
+    let values = held.total() as f64;
+    let parameter_bytes = f64::from(run.precision.parameter_bytes);
+    let gradient_bytes = f64::from(run.precision.gradient_bytes);
+    let stream = |bytes: f64| Traffic::new(bytes * values, Access::Stream);
+    let cast = if gradient_bytes == 2.0 { 0.0 } else { 2.0 + gradient_bytes };
+    let (after, before) = if run.framework.flat_parameters {
+        (vec![], vec![stream(4.0), stream(cast), stream(2.0 * gradient_bytes)])
+    } else {
+        (vec![stream(2.0 * parameter_bytes)], vec![stream(2.0 + gradient_bytes)])
+    };
+    Ok([tables.memory_bound(&after)?, tables.memory_bound(&before)?])
 }
 
 /// Weight matrices of a part for an optimizer that works on whole ones: rows, columns, how many.

@@ -84,13 +84,15 @@ pub(super) fn framework(row: &Fields) -> Result<Framework, Refusal> {
     }
     match row.text("attention_kernel") {
         "" => {}
+        "flash1" => framework.attention = Some(AttentionKernel::Flash1),
         "flash2" => framework.attention = Some(AttentionKernel::Flash2),
         "flash3" => framework.attention = Some(AttentionKernel::Flash3),
         "flash4" => framework.attention = Some(AttentionKernel::Flash4),
         _ => {
-            return Err(
-                row.refuse("attention_kernel", "flash2, flash3 or flash4; fused_attention no for none")
-            );
+            return Err(row.refuse(
+                "attention_kernel",
+                "flash1, flash2, flash3 or flash4; fused_attention no for none",
+            ));
         }
     }
     let stated = |column, default| Ok(row.optional_switch(column)?.unwrap_or(default));

@@ -26,6 +26,8 @@ pub enum Mask {
 pub enum AttentionKernel {
     /// The scores are written to memory: two batched products with scale, mask, softmax between.
     Unfused,
+    /// FlashAttention 1, in CUDA or Triton.
+    Flash1,
     /// FlashAttention 2.
     Flash2,
     /// FlashAttention 3, or cuDNN on Hopper.
