@@ -73,7 +73,7 @@ impl Lister<'_> {
         let (tokens, tensor) = (self.tokens(), self.tensor());
         let framework = &self.run.framework;
         let vocabulary = framework.padded_vocabulary(text.vocabulary, self.run.layout.tensor) / tensor;
-        let loss = if framework.fused_loss { Fusion::Fused } else { framework.fusion };
+        let loss = if framework.fused_loss { Fusion::Fused } else { framework.fusion.min(Fusion::Joined) };
         if text.head.transform {
             self.linears(
                 Split::Whole,

@@ -203,14 +203,14 @@ impl<'a> Lister<'a> {
         let bytes = self.bytes(values);
         if self.run.layout.sequence_parallel {
             let (sum, gather) = (tensor.reduce_scatter.time(bytes), tensor.all_gather.time(bytes));
-            let part = self.exchanged("result sum", sum, self.pipelined(sum, forward));
+            let part = self.exchanged("result sum", sum, self.summed_in_pieces(sum, forward));
             self.passes.forward.push(part);
             let exposed = self.gathered_in_pieces(gather, input);
             let part = self.exchanged("gradient gather", gather, exposed);
             self.passes.input_gradient.insert(before, part);
         } else {
             let sum = tensor.all_reduce.time(bytes);
-            let part = self.exchanged("result sum", sum, self.pipelined(sum, forward));
+            let part = self.exchanged("result sum", sum, self.summed_in_pieces(sum, forward));
             self.passes.forward.push(part);
         }
     }
@@ -255,12 +255,21 @@ impl<'a> Lister<'a> {
     }
 
     /// With overlap a sum is cut into as many pieces as ranks, of which the last cannot be hidden.
-    fn pipelined(&self, time: CollectiveTime, window_ns: f64) -> f64 {
+    fn summed_in_pieces(&self, time: CollectiveTime, window_ns: f64) -> f64 {
         if !self.run.layout.overlap_tensor {
             return time.estimate.ns;
         }
-        let first = time.estimate.ns / self.tensor() as f64;
-        (first + self.beside(time, window_ns)).min(time.estimate.ns)
+        let alone = time.estimate.ns;
+        let last = alone / self.tensor() as f64;
+        let beside = match self.run.framework.reserved_multiprocessors {
+            0 => self.beside(time, window_ns),
+            // The product runs on the others from its first piece to its last.
+            reserved => {
+                let slowed_ns = window_ns * self.tables.contention_ratio(reserved);
+                slowed_ns - window_ns + (alone - last - slowed_ns).max(0.0)
+            }
+        };
+        (last + beside).min(alone)
     }
 
     /// A tensor-parallel exchange of which `exposed_ns` are not hidden.

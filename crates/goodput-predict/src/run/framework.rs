@@ -31,6 +31,8 @@ pub struct Framework {
     /// Whether tensor-parallel exchanges of the backward pass run beside the products of the same layer: input gradients
     /// reduced beside the weight gradient, inputs gathered again beside the input gradient.
     pub overlap_backward: bool,
+    /// Multiprocessors that a product whose result is summed in pieces beside it leaves free for as long as it runs.
+    pub reserved_multiprocessors: u32,
     /// Whether weight gradients are added to the gradient buffer by the product itself.
     pub fused_accumulation: bool,
     /// Whether sharded parameters of a block are views of one flat tensor (PyTorch's FSDP 1), not tensors of their own.
@@ -48,6 +50,10 @@ pub struct Framework {
     /// The release of NCCL; the newest that is known where it is not stated.
     pub nccl: Option<&'static Release>,
 }
+
+/// `num_sm` of the pipelined sums (`proj_fprop`, `fc2_fprop`, `set_sm_margin: 1`) in NVIDIA's recipes for H100 is 24 and 20 (GPT-3), 16
+/// and 24 (Llama 3.1 70B), 24 and 8 (405B): NVIDIA/dgxc-benchmarking v25.02.
+const RESERVED_BY_USER_BUFFERS: u32 = 20;
 
 /// No profile has that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,6 +107,7 @@ impl Framework {
             dropout: false,
             separate_projections: false,
             overlap_backward: true,
+            reserved_multiprocessors: RESERVED_BY_USER_BUFFERS,
             fused_accumulation: true,
             flat_parameters: false,
             placeholder_gradients: true,
@@ -134,6 +141,7 @@ impl Framework {
                 attention: Some(AttentionKernel::Flash2),
                 separate_projections: true,
                 overlap_backward: false,
+                reserved_multiprocessors: 0,
                 fused_accumulation: false,
                 placeholder_gradients: false,
                 scatter_gather: false,
@@ -147,6 +155,7 @@ impl Framework {
                 fused_loss: true,
                 attention: Some(AttentionKernel::Flash1),
                 overlap_backward: false,
+                reserved_multiprocessors: 0,
                 fused_accumulation: false,
                 flat_parameters: true,
                 placeholder_gradients: false,

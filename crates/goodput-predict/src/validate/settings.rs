@@ -97,6 +97,7 @@ pub(super) fn framework(row: &Fields) -> Result<Framework, Refusal> {
     }
     let stated = |column, default| Ok(row.optional_switch(column)?.unwrap_or(default));
     framework.fused_attention = stated("fused_attention", framework.fused_attention)?;
+    framework.fused_loss = stated("fused_loss", framework.fused_loss)?;
     framework.token_once_a_node = stated("token_once_a_node", framework.token_once_a_node)?;
     framework.dropout = stated("dropout", framework.dropout)?;
     if !row.is_empty("nccl") {
