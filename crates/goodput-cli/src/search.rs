@@ -1,6 +1,6 @@
 //! `goodput search`
 
-use goodput_verbs::SearchRequest;
+use goodput_verbs::{ReportRequest, SearchRequest};
 
 use crate::args::SearchArgs;
 use crate::error::CliError;
@@ -18,6 +18,15 @@ pub fn run(args: &SearchArgs) -> Result<Answer, CliError> {
         pareto: args.pareto,
         calibration: args.calibration.clone(),
         software: args.software.clone(),
+        tokens: args.tokens,
+        queue_wait: args.queue_wait.clone(),
+        runtime_goodput: args.runtime_goodput.clone(),
+        write: args.write.clone(),
+        report: ReportRequest {
+            title: args.title.clone(),
+            price: args.price,
+            currency: args.currency.clone(),
+        },
     };
     let bar = progress::count();
     let view = goodput_verbs::search(&request, &|progress| {
@@ -25,7 +34,7 @@ pub fn run(args: &SearchArgs) -> Result<Answer, CliError> {
         bar.set_position(progress.done);
     });
     bar.finish_and_clear();
-    let text = view?.render(args.output.format.into(), output::short_style(&args.output));
-    output::write_short(&args.output, text)?;
+    let view = view?;
+    output::write_page(&args.output, |format, style| view.render(format, style))?;
     Ok(Answer::Complete)
 }

@@ -173,6 +173,51 @@ fn layouts_are_ranked_keep_the_constraints_and_fit() {
 }
 
 #[test]
+fn the_best_layout_is_written_and_predicted_as_it_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let best = folder.path().join("best.yaml");
+    let narrow = [
+        "--devices",
+        "64..128",
+        "--constraint",
+        "tp=8",
+        "--constraint",
+        "recompute=selective,full",
+        "--format",
+        "json",
+    ];
+    let result = ["--tokens", "1e9", "--price", "2", "--queue-wait", "128=1000h", "--runtime-goodput", "0.5"];
+    let output = search(&[&narrow[..], &result, &["--write", best.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let first = &report["best"][0];
+    // The wait for 128 devices is longer than all that they save.
+    assert_eq!((&report["ranked_by"], &first["devices"]), (&Value::from("time_to_result"), &Value::from(64)));
+    let number = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    let steps = (1e9_f64 / (2048.0 * 64.0)).ceil();
+    assert!((number(first, "result_ns") / (steps * number(first, "step_ns") / 0.5) - 1.0).abs() < 1e-9);
+    let cost = number(first, "result_ns") / 3.6e12 * 64.0 * 2.0;
+    assert!((number(first, "result_cost") / cost - 1.0).abs() < 1e-9);
+    let refused = &report["refused"];
+    let of = ["memory", "no_time", "beaten"].map(|name| refused[name].as_u64().unwrap()).iter().sum::<u64>();
+    assert_eq!(of + report["feasible"].as_u64().unwrap(), report["candidates"].as_u64().unwrap());
+    assert!(!refused["combinations"].as_array().unwrap().is_empty());
+
+    let predicted = predict(&best, &["--format", "json"]);
+    assert!(predicted.status.success(), "{}", String::from_utf8_lossy(&predicted.stderr));
+    let predicted: Value = serde_json::from_slice(&predicted.stdout).unwrap();
+    assert_eq!(predicted["step_ns"], first["step_ns"]);
+}
+
+#[test]
+fn the_page_of_a_search_draws_the_pareto_set() {
+    let output = search(&["--constraint", "tp=8", "--pareto", "--top", "3", "--format", "html"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.contains("<circle") && page.contains("id=\"terms-by-layout\"") && !page.contains("<script"));
+}
+
+#[test]
 fn a_constraint_that_says_nothing_and_a_space_without_a_layout_are_refused() {
     let odd = search(&["--constraint", "width<=8"]);
     assert_eq!(odd.status.code(), Some(2));

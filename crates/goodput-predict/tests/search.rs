@@ -7,7 +7,8 @@ use std::sync::Mutex;
 
 use goodput_predict::run::{ContextMethod, Layout, Recompute, Run, Schedule, Sharding};
 use goodput_predict::search::{
-    Answer, Candidate, Evaluate, Family, Goal, Needs, Predicted, Progress, Rank, Shared, Space, search,
+    Answer, Candidate, Evaluate, Family, Goal, Needs, Outlook, Predicted, Progress, Rank, Refusal, Rule,
+    Shared, Space, search,
 };
 use rstest::rstest;
 
@@ -135,9 +136,58 @@ fn constraints_narrow() {
         assert!((2..=4).contains(&family.layout.tensor) && family.layout.pipeline == 2 && family.micro <= 2);
         assert!(!matches!(family.layout.schedule, Schedule::Interleaved { .. }));
     }
-    for bad in ["tp", "xp=2", "tp<=x", "tp<2"] {
+    let mut space = wide(&base);
+    for constraint in [
+        "nodes=2",
+        "memory<=70",
+        "sp=on",
+        "zero=1,3",
+        "recompute=none,full,4",
+        "schedule=zb-h1,interleaved",
+        "overlap_tensor=off",
+    ] {
+        space.constrain(constraint).expect("a constraint");
+    }
+    assert_eq!((space.memory_bytes, &space.sequence_parallel), (70e9, &vec![true]));
+    assert_eq!(space.recompute, [Recompute::None, Recompute::Full, Recompute::Layers(4)]);
+    assert!(space.families(&base).iter().all(|family| family.devices == 16));
+    space.constrain("nodes>=3").expect("a constraint");
+    assert!(space.families(&base).is_empty());
+    for bad in [
+        "tp",
+        "xp=2",
+        "tp<=x",
+        "tp<2",
+        "memory>=3",
+        "memory<=-1",
+        "zero=4",
+        "sp<=on",
+        "recompute=0",
+        "schedule=x",
+    ] {
         let message = space.constrain(bad).expect_err("refused").to_string();
         assert!(message.contains(bad), "{message}");
+    }
+}
+
+#[test]
+fn what_does_not_divide_is_counted_by_rule() {
+    let mut base = run("megatron-22b", 16, "{sequence: 2048, micro: 1, global: 16}");
+    base.batch.global = 12;
+    let (families, refused) = Space::of(&base).families_and_refused(&base);
+    assert!(!families.is_empty());
+    let counts: Vec<(Rule, u64)> = refused.iter().collect();
+    // 16 replicas do not split 12 sequences; 16 tensor ranks leave a node of 8.
+    assert!(counts.iter().any(|(rule, count)| *rule == Rule::Batch && *count > 0), "{counts:?}");
+    assert!(counts.contains(&(Rule::AcrossNodes, 1)), "{counts:?}");
+}
+
+/// A queue that makes the larger job the later one.
+fn outlook() -> Outlook {
+    Outlook {
+        steps: 100.0,
+        queue_wait_ns: vec![(None, 1e9), (Some(16), 5e9)],
+        runtime_goodput: vec![(None, 0.9)],
     }
 }
 
@@ -172,19 +222,22 @@ impl Evaluate for Fake {
         Needs { step_ns: step_ns * self.tight, bytes: bytes * self.tight }
     }
 
-    fn lower_bound(&self, (): &mut (), candidate: &Candidate) -> Needs {
+    fn lower_bound(&self, (): &mut (), candidate: &Candidate) -> Result<Needs, Refusal> {
         let Needs { step_ns, bytes } = self.smooth(&candidate.layout, candidate.devices);
-        Needs { step_ns: step_ns * self.tight, bytes: bytes * self.tight }
+        Ok(Needs { step_ns: step_ns * self.tight, bytes: bytes * self.tight })
     }
 
-    fn predict(&self, (): &mut (), candidate: &Candidate) -> Option<Needs> {
+    fn predict(&self, (): &mut (), candidate: &Candidate) -> Result<Needs, Refusal> {
         *self.predicted.lock().expect("no panic before") += 1;
         let text = format!("{candidate:?}");
         let hash = text.bytes().fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let Needs { step_ns, bytes } = self.smooth(&candidate.layout, candidate.devices);
         // Coarse, so that there are ties.
         let rough = |shift: u64| 1.0 + (hash >> shift) as f64 % 8.0 / 10.0;
-        (hash % 5 != 0).then(|| Needs { step_ns: step_ns * rough(7), bytes: bytes * rough(23) })
+        if hash % 5 == 0 {
+            return Err(Refusal::Memory);
+        }
+        Ok(Needs { step_ns: step_ns * rough(7), bytes: bytes * rough(23) })
     }
 }
 
@@ -196,6 +249,7 @@ fn ask(run: &Run, space: &Space, fake: &Fake, goal: Goal) -> Answer {
 #[case(Rank::Time, vec![16])]
 #[case(Rank::Time, vec![8, 16, 12])]
 #[case(Rank::DeviceTime, vec![8, 16])]
+#[case(Rank::TimeToResult(outlook()), vec![8, 16])]
 fn pruning_loses_nothing(#[case] rank: Rank, #[case] devices: Vec<u32>) {
     let base = run("megatron-22b", 16, "{sequence: 2048, micro: 1, global: 48}");
     let space =
@@ -205,15 +259,13 @@ fn pruning_loses_nothing(#[case] rank: Rank, #[case] devices: Vec<u32>) {
     let mut index = 0;
     for family in space.families(&base) {
         for candidate in space.candidates(&family) {
-            if let Some(needs) = fake.predict(&mut (), &candidate) {
+            if let Ok(needs) = fake.predict(&mut (), &candidate) {
                 all.push((needs.step_ns, needs.bytes, index, candidate));
             }
             index += 1;
         }
     }
-    let score = |entry: &(f64, f64, u64, Candidate)| {
-        (if rank == Rank::Time { entry.0 } else { entry.0 * f64::from(entry.3.devices) }, entry.1, entry.2)
-    };
+    let score = |entry: &(f64, f64, u64, Candidate)| (rank.score(entry.0, entry.3.devices), entry.1, entry.2);
     all.sort_by(|one, other| score(one).partial_cmp(&score(other)).expect("numbers"));
     let mut front: Vec<&(f64, f64, u64, Candidate)> = Vec::new();
     let dominates = |one: &(f64, f64, u64, Candidate), other: &(f64, f64, u64, Candidate)| {
@@ -230,7 +282,7 @@ fn pruning_loses_nothing(#[case] rank: Rank, #[case] devices: Vec<u32>) {
     front.sort_unstable();
     for (top, pareto) in [(1, false), (20, false), (20, true), (0, true), (1_000_000, false)] {
         let fake = Fake::new(0.95);
-        let answer = ask(&base, &space, &fake, Goal { top, rank, pareto });
+        let answer = ask(&base, &space, &fake, Goal { top, rank: rank.clone(), pareto });
         let best: Vec<u64> = answer.best.iter().map(|found| found.index).collect();
         let expected: Vec<u64> = all.iter().take(top).map(|entry| entry.2).collect();
         assert_eq!(best, expected, "top {top}, pareto {pareto}");
@@ -241,6 +293,8 @@ fn pruning_loses_nothing(#[case] rank: Rank, #[case] devices: Vec<u32>) {
         assert_eq!(answer.progress.predicted, predicted);
         assert_eq!(answer.progress.candidates, index);
         assert_eq!(answer.progress.done, index);
+        let Progress { predicted: tried, feasible, too_large, no_time, .. } = answer.progress;
+        assert_eq!((tried, no_time), (feasible + too_large, 0));
         if top == 1 {
             assert!(predicted * 2 < index, "{predicted} of {index} predicted");
         }
@@ -279,9 +333,9 @@ fn predictions_keep_to_their_bounds(#[case] model: &str, #[case] devices: u32, #
     for family in space.families(&base).iter().step_by(11) {
         let family_bound = predicted.family_bound(&mut worker, family);
         for candidate in space.candidates(family).step_by(7) {
-            let bound = predicted.lower_bound(&mut worker, &candidate);
+            let Ok(bound) = predicted.lower_bound(&mut worker, &candidate) else { continue };
             assert!(family_bound.step_ns <= bound.step_ns, "{candidate:?}");
-            if let Some(needs) = predicted.predict(&mut worker, &candidate) {
+            if let Ok(needs) = predicted.predict(&mut worker, &candidate) {
                 assert!(
                     bound.step_ns <= needs.step_ns && bound.bytes <= needs.bytes,
                     "{bound:?} {needs:?} {candidate:?}"

@@ -168,9 +168,14 @@ impl SearchView {
     /// The report in `format`; `style` is for the terminal.
     ///
     /// # Errors
-    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    /// [`RenderError::NoMetrics`] for OpenMetrics: a search is no measurement.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
-        table_or_json(self, format, || terminal::search(self, style))
+        Ok(match format {
+            Format::Table => terminal::search(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::search(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
     }
 }
 

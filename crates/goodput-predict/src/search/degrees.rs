@@ -1,50 +1,8 @@
-//! Which degrees a space allows, and which the model can be split by.
+//! Which degrees a model can be split by.
 
 use std::ops::RangeInclusive;
 
 use goodput_model::architecture::{FeedForward, Mixer, TextModel};
-
-use super::Space;
-
-/// A constraint that says nothing.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("constraint `{text}`: {message}; write for example tp<=8, pp=4 or micro>=2")]
-pub struct BadConstraint {
-    /// What was given.
-    pub text: String,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl Space {
-    /// Narrows a degree: `tp`, `cp`, `pp`, `dp`, `ep`, `etp`, `vpp` or `micro` with `<=`, `>=` or `=`.
-    pub fn constrain(&mut self, text: &str) -> Result<(), BadConstraint> {
-        let bad = |message: &str| BadConstraint { text: text.to_owned(), message: message.to_owned() };
-        let split = ["<=", ">=", "="].into_iter().find_map(|sign| Some((sign, text.split_once(sign)?)));
-        let (sign, (field, value)) = split.ok_or_else(|| bad("has no <=, >= or ="))?;
-        let value: u32 = value.trim().parse().map_err(|_| bad("has no whole number on its right"))?;
-        let degrees = match field.trim() {
-            "tp" => &mut self.tensor,
-            "cp" => &mut self.context,
-            "pp" => &mut self.pipeline,
-            "dp" => &mut self.data,
-            "ep" => &mut self.expert,
-            "etp" => &mut self.expert_tensor,
-            "vpp" => &mut self.parts,
-            "micro" => &mut self.micro,
-            _ => return Err(bad("names no degree (tp, cp, pp, dp, ep, etp, vpp, micro)")),
-        };
-        let (mut low, mut high) = (*degrees.start(), *degrees.end());
-        if sign != "<=" {
-            low = low.max(value);
-        }
-        if sign != ">=" {
-            high = high.min(value);
-        }
-        *degrees = low..=high;
-        Ok(())
-    }
-}
 
 /// Divisors of a number within a range, ascending.
 pub(super) fn divisors(of: u64, range: &RangeInclusive<u32>) -> Vec<u32> {
@@ -79,6 +37,10 @@ impl Splits {
             }
         }
         splits
+    }
+
+    pub fn has_experts(&self) -> bool {
+        !self.experts.is_empty()
     }
 
     pub fn tensor(&self, tensor: u32) -> bool {

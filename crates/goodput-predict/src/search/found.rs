@@ -6,20 +6,61 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use super::{Candidate, Goal, Needs};
 
 /// What is best.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Rank {
     /// The shortest step: the earliest result for a given number of steps.
     Time,
     /// The least device-time a step: the cheapest result.
     DeviceTime,
+    /// The earliest result.
+    TimeToResult(Outlook),
+}
+
+/// What lies between a step time and a result: stated, not predicted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outlook {
+    /// Steps of the whole job.
+    pub steps: f64,
+    /// Wait in the queue before the job holds so many devices, ns; devices `None` stand for all that are not named.
+    pub queue_wait_ns: Vec<(Option<u32>, f64)>,
+    /// Share of the held time in retained steps, the same way; 1 when nothing is said.
+    pub runtime_goodput: Vec<(Option<u32>, f64)>,
+}
+
+impl Outlook {
+    fn of(stated: &[(Option<u32>, f64)], devices: u32) -> Option<f64> {
+        let named = stated.iter().find(|(of, _)| *of == Some(devices));
+        let value = named.or_else(|| stated.iter().find(|(of, _)| of.is_none()));
+        value.map(|(_, value)| *value)
+    }
+
+    /// Time that the job holds its devices: steps x step time over runtime goodput.
+    ///
+    /// ```
+    /// use goodput_predict::search::Outlook;
+    /// let outlook = Outlook { steps: 1000.0, queue_wait_ns: vec![(None, 5e12)], runtime_goodput: vec![(None, 0.9), (Some(512), 0.8)] };
+    /// assert_eq!(outlook.held_ns(4e9, 512), 5e12);
+    /// assert_eq!(outlook.result_ns(4e9, 512), 10e12);
+    /// ```
+    #[must_use]
+    pub fn held_ns(&self, step_ns: f64, devices: u32) -> f64 {
+        self.steps * step_ns / Self::of(&self.runtime_goodput, devices).unwrap_or(1.0)
+    }
+
+    /// From now to the result.
+    #[must_use]
+    pub fn result_ns(&self, step_ns: f64, devices: u32) -> f64 {
+        Self::of(&self.queue_wait_ns, devices).unwrap_or(0.0) + self.held_ns(step_ns, devices)
+    }
 }
 
 impl Rank {
     /// Lower is better.
-    pub fn score(self, step_ns: f64, devices: u32) -> f64 {
+    pub fn score(&self, step_ns: f64, devices: u32) -> f64 {
         match self {
             Self::Time => step_ns,
             Self::DeviceTime => step_ns * f64::from(devices),
+            Self::TimeToResult(outlook) => outlook.result_ns(step_ns, devices),
         }
     }
 }
@@ -59,10 +100,10 @@ impl Best {
     pub fn new(goal: Goal) -> Self {
         let worst = if goal.top == 0 { 0.0 } else { f64::INFINITY };
         Self {
-            goal,
-            top: Mutex::new(Vec::with_capacity(goal.top + 1)),
+            top: Mutex::new(Vec::new()),
             worst: AtomicU64::new(f64::to_bits(worst)),
             pareto: RwLock::new(Vec::new()),
+            goal,
         }
     }
 

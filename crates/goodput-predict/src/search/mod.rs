@@ -5,10 +5,12 @@
 //! below, and predicts. Families are taken in the order of their bounds; what cannot beat what was found is never predicted, so that the
 //! result is that of predicting everything.
 
+mod constraint;
 mod degrees;
 mod floor;
 mod found;
 mod predicted;
+mod refused;
 mod shared;
 mod space;
 
@@ -18,9 +20,10 @@ use rayon::prelude::*;
 
 use crate::run::{Layout, Recompute, Run};
 
-pub use degrees::BadConstraint;
-pub use found::{Found, Rank};
+pub use constraint::BadConstraint;
+pub use found::{Found, Outlook, Rank};
 pub use predicted::Predicted;
+pub use refused::{Refusal, Refused, Rule};
 pub use shared::Shared;
 pub use space::{Family, Space};
 
@@ -67,11 +70,17 @@ pub trait Evaluate: Sync {
     /// What no candidate of the family goes below. The tighter, the fewer predictions; a bound that is too high loses answers.
     fn family_bound(&self, worker: &mut Self::Worker, family: &Family) -> Needs;
 
-    /// What the candidate does not go below: real, and much cheaper than the prediction. An infinite time says that it cannot run.
-    fn lower_bound(&self, worker: &mut Self::Worker, candidate: &Candidate) -> Needs;
+    /// What the candidate does not go below: real, and much cheaper than the prediction.
+    ///
+    /// # Errors
+    /// Why it cannot run.
+    fn lower_bound(&self, worker: &mut Self::Worker, candidate: &Candidate) -> Result<Needs, Refusal>;
 
-    /// What the candidate takes; `None` when it cannot run: too little memory, no kernel, no schedule.
-    fn predict(&self, worker: &mut Self::Worker, candidate: &Candidate) -> Option<Needs>;
+    /// What the candidate takes.
+    ///
+    /// # Errors
+    /// Why it cannot run.
+    fn predict(&self, worker: &mut Self::Worker, candidate: &Candidate) -> Result<Needs, Refusal>;
 }
 
 /// How far a search has come.
@@ -85,10 +94,14 @@ pub struct Progress {
     pub predicted: u64,
     /// Of those predicted, how many can run.
     pub feasible: u64,
+    /// Of those done, how many do not fit in memory; the rest of those not feasible could not be better than what was found.
+    pub too_large: u64,
+    /// Of those done, how many have no kernel or no schedule.
+    pub no_time: u64,
 }
 
 /// What to look for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
     /// How many of the best to keep.
     pub top: usize,
@@ -137,13 +150,17 @@ pub fn search<E: Evaluate>(
     queue.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.2.cmp(&other.2)));
 
     let best = found::Best::new(goal);
-    let counts = [const { AtomicUsize::new(0) }; 3];
+    let counts = [const { AtomicUsize::new(0) }; 5];
     let next = AtomicUsize::new(0);
     let add = |at: usize, count: usize| counts[at].fetch_add(count, Ordering::Relaxed) + count;
     let work = || {
         let mut worker = evaluate.worker();
         while let Some((_, bound, first, family)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (mut all, mut predicted, mut feasible) = (0, 0, 0);
+            let (mut all, mut predicted, mut feasible, mut too_large, mut no_time) = (0, 0, 0, 0, 0);
+            let mut refuse = |refusal| match refusal {
+                Refusal::Memory => too_large += 1,
+                Refusal::NoTime => no_time += 1,
+            };
             let skip = best.beats(*bound, family.devices, *first);
             for (at, candidate) in space.candidates(family).enumerate() {
                 all += 1;
@@ -151,19 +168,26 @@ pub fn search<E: Evaluate>(
                 if skip {
                     continue;
                 }
-                let bound = evaluate.lower_bound(&mut worker, &candidate);
-                if bound.step_ns.is_infinite() || best.beats(bound, family.devices, index) {
-                    continue;
+                match evaluate.lower_bound(&mut worker, &candidate) {
+                    Ok(bound) if best.beats(bound, family.devices, index) => continue,
+                    Ok(_) => predicted += 1,
+                    Err(refusal) => {
+                        refuse(refusal);
+                        continue;
+                    }
                 }
-                predicted += 1;
-                if let Some(needs) = evaluate.predict(&mut worker, &candidate) {
-                    feasible += 1;
-                    best.add(needs, index, candidate);
+                match evaluate.predict(&mut worker, &candidate) {
+                    Ok(needs) => {
+                        feasible += 1;
+                        best.add(needs, index, candidate);
+                    }
+                    Err(refusal) => refuse(refusal),
                 }
             }
-            let [done, predicted, feasible] =
-                [add(0, all), add(1, predicted), add(2, feasible)].map(|count| count as u64);
-            progress(Progress { done, candidates: total, predicted, feasible });
+            let [done, predicted, feasible, too_large, no_time] =
+                [add(0, all), add(1, predicted), add(2, feasible), add(3, too_large), add(4, no_time)]
+                    .map(|count| count as u64);
+            progress(Progress { done, candidates: total, predicted, feasible, too_large, no_time });
         }
     };
     rayon::scope(|scope| {
@@ -171,7 +195,9 @@ pub fn search<E: Evaluate>(
             scope.spawn(|_| work());
         }
     });
-    let [done, predicted, feasible] = [0, 1, 2].map(|at: usize| counts[at].load(Ordering::Relaxed) as u64);
+    let [done, predicted, feasible, too_large, no_time] =
+        [0, 1, 2, 3, 4].map(|at: usize| counts[at].load(Ordering::Relaxed) as u64);
     let (best, pareto) = best.into_lists();
-    Answer { best, pareto, progress: Progress { done, candidates: total, predicted, feasible } }
+    let progress = Progress { done, candidates: total, predicted, feasible, too_large, no_time };
+    Answer { best, pareto, progress }
 }

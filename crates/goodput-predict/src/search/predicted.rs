@@ -3,7 +3,7 @@
 use goodput_model::architecture::TextModel;
 use goodput_model::device::Device;
 
-use super::{Candidate, Evaluate, Family, Needs, Shared, floor};
+use super::{Candidate, Evaluate, Family, Needs, Refusal, Shared, floor};
 use crate::kernel::KernelTables;
 use crate::layer::{Layers, PassCosts};
 use crate::memory;
@@ -78,6 +78,12 @@ impl<'a> Predicted<'a> {
     fn with_factors_at_least(&self, needs: Needs) -> Needs {
         let least = self.factors.device_time.min(self.factors.host_time);
         Needs { step_ns: needs.step_ns * least, ..needs }
+    }
+
+    /// With ranks that may need no more than so many bytes, allowance included.
+    #[must_use]
+    pub fn with_memory_limit(self, bytes: f64) -> Self {
+        Self { capacity: self.capacity.min(bytes), ..self }
     }
 
     fn blocks(&self, run: &Run) -> Option<Blocks> {
@@ -186,21 +192,30 @@ impl Evaluate for Predicted<'_> {
         self.with_factors_at_least(least)
     }
 
-    fn lower_bound(&self, Worker { run, .. }: &mut Worker, candidate: &Candidate) -> Needs {
+    fn lower_bound(&self, Worker { run, .. }: &mut Worker, candidate: &Candidate) -> Result<Needs, Refusal> {
         candidate.apply(run);
         let bytes = run.micro_batches().map_or(0.0, |count| floor::bytes(run, self.text, count));
         if bytes > self.capacity {
-            return Needs { step_ns: f64::INFINITY, bytes };
+            return Err(Refusal::Memory);
         }
-        self.with_factors_at_least(Needs { bytes, ..self.bound(run) })
+        let bound = self.with_factors_at_least(Needs { bytes, ..self.bound(run) });
+        if bound.step_ns.is_infinite() { Err(Refusal::NoTime) } else { Ok(bound) }
     }
 
-    fn predict(&self, Worker { predictor, run }: &mut Worker, candidate: &Candidate) -> Option<Needs> {
+    fn predict(
+        &self,
+        Worker { predictor, run }: &mut Worker,
+        candidate: &Candidate,
+    ) -> Result<Needs, Refusal> {
         candidate.apply(run);
-        let prediction = predictor.predict(run).ok()?;
+        let prediction = predictor.predict(run).map_err(|_| Refusal::NoTime)?;
         let memory = prediction.memory;
+        let bytes = memory.total() + memory.allowance;
         // A device of unknown memory holds everything.
-        (memory.fits() != Some(false))
-            .then(|| Needs { step_ns: prediction.step_ns, bytes: memory.total() + memory.allowance })
+        if bytes > self.capacity {
+            Err(Refusal::Memory)
+        } else {
+            Ok(Needs { step_ns: prediction.step_ns, bytes })
+        }
     }
 }

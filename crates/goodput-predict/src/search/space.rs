@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use super::Candidate;
 use super::degrees::{Splits, divisors};
+use super::{Candidate, Refused, Rule};
 use crate::run::{ContextMethod, Layout, Recompute, Run, Schedule, Sharding};
 
 /// What to try. Degrees are those that divide; each list holds the settings of one switch, and a setting that changes nothing in a layout (overlap of
@@ -12,6 +12,10 @@ use crate::run::{ContextMethod, Layout, Recompute, Run, Schedule, Sharding};
 pub struct Space {
     /// Numbers of devices.
     pub devices: Vec<u32>,
+    /// Nodes, the last one perhaps in part.
+    pub nodes: RangeInclusive<u32>,
+    /// Bytes that a rank may need, allowance included; the device's own memory when infinite.
+    pub memory_bytes: f64,
     /// Tensor degrees.
     pub tensor: RangeInclusive<u32>,
     /// Whether a tensor group may leave its node.
@@ -72,6 +76,8 @@ impl Space {
     pub fn of(run: &Run) -> Self {
         Self {
             devices: vec![run.devices],
+            nodes: ANY,
+            memory_bytes: f64::INFINITY,
             tensor: ANY,
             tensor_across_nodes: false,
             context: ANY,
@@ -94,16 +100,36 @@ impl Space {
 
     /// The families that the run's model and batch allow. None for a model without a text decoder.
     pub fn families(&self, run: &Run) -> Vec<Family> {
+        self.families_and_refused(run).0
+    }
+
+    /// The same, with what was left out by which rule.
+    pub fn families_and_refused(&self, run: &Run) -> (Vec<Family>, Refused) {
+        let mut refused = Refused::default();
+        let families = self.walk(run, &mut refused);
+        (families, refused)
+    }
+
+    fn walk(&self, run: &Run, refused: &mut Refused) -> Vec<Family> {
         let Some(text) = &run.architecture.text else { return Vec::new() };
         let splits = Splits::of(text);
         let mut families = Vec::new();
         for &devices in self.devices.iter().filter(|&&devices| devices > 0) {
             let in_a_node = run.cluster.devices_per_node;
+            if !self.nodes.contains(&devices.div_ceil(in_a_node.max(1))) {
+                continue;
+            }
             if devices > in_a_node && run.cluster.network.is_none() {
+                refused.add(Rule::Network);
                 continue;
             }
             for tensor in divisors(devices.into(), &self.tensor) {
-                if !splits.tensor(tensor) || !(self.tensor_across_nodes || in_a_node.is_multiple_of(tensor)) {
+                if !splits.tensor(tensor) {
+                    refused.add(Rule::Tensor);
+                    continue;
+                }
+                if !(self.tensor_across_nodes || in_a_node.is_multiple_of(tensor)) {
+                    refused.add(Rule::AcrossNodes);
                     continue;
                 }
                 for context in divisors((devices / tensor).into(), &self.context) {
@@ -113,7 +139,7 @@ impl Space {
                             continue;
                         }
                         let degrees = Layout { tensor, context, pipeline, data, ..run.layout.clone() };
-                        self.of_degrees(run, &splits, devices, &degrees, &mut families);
+                        self.of_degrees(run, &splits, devices, &degrees, &mut families, refused);
                     }
                 }
             }
@@ -128,16 +154,20 @@ impl Space {
         devices: u32,
         degrees: &Layout,
         families: &mut Vec<Family>,
+        refused: &mut Refused,
     ) {
         let Layout { tensor, context, pipeline, data, .. } = *degrees;
         let chunks = if context == 1 { 1 } else { 2 * u64::from(context) };
-        if !run.batch.sequence.is_multiple_of(chunks) || !run.batch.global.is_multiple_of(data.into()) {
-            return;
+        if !run.batch.sequence.is_multiple_of(chunks) {
+            return refused.add(Rule::Sequence);
+        }
+        if !run.batch.global.is_multiple_of(data.into()) {
+            return refused.add(Rule::Batch);
         }
         if let Some(size) = degrees.shard_size
             && !(data * context).is_multiple_of(size)
         {
-            return;
+            return refused.add(Rule::ShardSize);
         }
         let in_a_stage = u64::from(tensor) * u64::from(context) * u64::from(data);
         let experts: Vec<(u32, u32)> = divisors(in_a_stage, &self.expert)
@@ -147,21 +177,34 @@ impl Space {
                     .into_iter()
                     .map(move |expert_tensor| (expert, expert_tensor))
             })
-            .filter(|&(expert, expert_tensor)| splits.experts(expert, expert_tensor))
+            .filter(|&(expert, expert_tensor)| {
+                let split = splits.experts(expert, expert_tensor);
+                // Without experts there is nothing to split.
+                if !split && splits.has_experts() {
+                    refused.add(Rule::Experts);
+                }
+                split
+            })
             .collect();
         let of_a_replica = run.batch.global / u64::from(data);
         let micros = divisors(of_a_replica, &self.micro);
-        for schedule in self.schedules(splits, degrees) {
+        let schedules = self.schedules(splits, degrees);
+        if schedules.is_empty() {
+            refused.add(Rule::Layers);
+        }
+        for schedule in schedules {
             let layers = splits.layers + degrees.uneven_ends.map(u64::from).iter().sum::<u64>();
             for &micro in &micros {
                 let micro_batches = of_a_replica / u64::from(micro);
                 if !runs(schedule, pipeline, micro_batches) {
+                    refused.add(Rule::MicroBatches);
                     continue;
                 }
                 for &(expert, expert_tensor) in &experts {
                     for &context_method in once_if(context == 1, &self.context_methods) {
                         let ulysses = context_method == ContextMethod::Ulysses;
                         if ulysses && !splits.heads(u64::from(tensor) * u64::from(context)) {
+                            refused.add(Rule::Heads);
                             continue;
                         }
                         families.push(Family {

@@ -8,11 +8,14 @@ mod explain;
 mod page;
 mod palette;
 mod predict;
+mod search;
 mod timeline;
 mod trace;
 mod validate;
 
-use crate::view::{AccountView, ExplainView, PredictionView, TimelineView, TraceView, ValidationView};
+use crate::view::{
+    AccountView, ExplainView, PredictionView, SearchView, TimelineView, TraceView, ValidationView,
+};
 
 /// A fleet's account as one HTML page.
 ///
@@ -60,4 +63,12 @@ pub fn validation(view: &ValidationView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn prediction(view: &PredictionView) -> Result<String, askama::Error> {
     predict::page(view).render()
+}
+
+/// Layouts as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn search(view: &SearchView) -> Result<String, askama::Error> {
+    search::page(view).render()
 }

@@ -8,6 +8,7 @@ mod jobs;
 mod losses;
 mod predict;
 mod read;
+mod search;
 mod trace;
 mod trace_kernels;
 mod trace_plan;
@@ -27,6 +28,7 @@ pub(crate) use predict::{
     predicted_terms,
 };
 pub(crate) use read::{files, findings};
+pub(crate) use search::{layouts, refused};
 pub(crate) use trace::{
     bandwidth, charges, kernel_rows, peers, trace_files, trace_findings, trace_ranks, trace_steps, triage,
 };

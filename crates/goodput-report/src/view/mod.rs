@@ -61,7 +61,7 @@ pub use predict::{
 };
 pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
-pub use search::{LayoutView, SearchView};
+pub use search::{LayoutView, RefusedView, RuleView, SearchInput, SearchView};
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
 pub use trace::{

@@ -2,11 +2,13 @@
 
 mod explain;
 mod predict;
+mod search;
 mod trace;
 mod validation;
 
 pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};
 pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step};
+pub(crate) use search::{layout, search_title, searched};
 pub(crate) use trace::{
     audit, overlap, peers, roofline, sampling, term, trace_findings, trace_model, trace_scope, trace_title,
     triage, untraced,

@@ -2,9 +2,11 @@
 //! lines are the page's.
 
 mod gantt;
+mod scatter;
 mod stacks;
 
 pub(super) use gantt::gantt;
+pub(super) use scatter::{Point, scatter};
 pub(super) use stacks::{Mark, Segment, StackRow, stacks};
 
 use super::charts::Key;

@@ -344,7 +344,7 @@ impl PredictionView {
 }
 
 /// Every term that takes time.
-pub(super) fn stage_terms(terms: &Terms) -> Vec<StageTermView> {
+pub(in crate::view) fn stage_terms(terms: &Terms) -> Vec<StageTermView> {
     let taken = terms.iter().filter(|(_, ns)| *ns != 0.0);
     taken.map(|(of, time_ns)| StageTermView { term: of.label(), time_ns, of }).collect()
 }
