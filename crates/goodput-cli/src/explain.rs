@@ -11,6 +11,7 @@ use crate::progress;
 pub fn run(args: &ExplainArgs) -> Result<Answer, CliError> {
     let request = ExplainRequest {
         run: args.run.clone(),
+        tables: args.tables.tables.clone(),
         traces: args.trace.clone(),
         ranks: args.rank.clone(),
         raw_clocks: args.raw_clocks,

@@ -2,6 +2,7 @@
 
 mod account;
 mod args;
+mod calibrate;
 mod collect;
 mod demo;
 mod error;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Account(args) => account::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),

@@ -10,6 +10,7 @@ use crate::output::{self, Answer};
 pub fn run(args: &PredictArgs) -> Result<Answer, CliError> {
     let request = PredictRequest {
         run: args.run.clone(),
+        tables: args.tables.tables.clone(),
         straggler_deviation: args.stragglers,
         picture: args.output.format == PageFormat::Html,
         trace: args.trace.clone(),

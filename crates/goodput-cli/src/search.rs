@@ -11,6 +11,7 @@ use crate::progress;
 pub fn run(args: &SearchArgs) -> Result<Answer, CliError> {
     let request = SearchRequest {
         run: args.run.clone(),
+        tables: args.tables.tables.clone(),
         devices: args.devices.clone(),
         top: args.top,
         constraints: args.constraint.clone(),

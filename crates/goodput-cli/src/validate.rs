@@ -12,11 +12,12 @@ pub fn run(args: &ValidateArgs) -> Result<Answer, CliError> {
     if let Some(ValidateCommand::Collect(args)) = &args.command {
         return collect::run(args);
     }
-    let ValidateArgs { runs, rules, by, regression, record, margin, rows, output, strict, .. } = args;
+    let ValidateArgs { runs, tables, rules, by, regression, record, margin, rows, output, strict, .. } = args;
     let fit = args.calibrate.clone().map(CalibrationRequest::Fit);
     let request = ValidateRequest {
         // Needed unless there is a subcommand.
         runs: runs.clone().unwrap_or_default(),
+        tables: tables.tables.clone(),
         rules: rules.clone(),
         by: by.clone(),
         calibration: fit.or_else(|| args.calibration.clone().map(CalibrationRequest::Use)),

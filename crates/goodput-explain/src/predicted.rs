@@ -2,7 +2,7 @@
 
 use goodput_model::device::UnknownDevice;
 use goodput_predict::collective::{Collectives, GroupShape, Operation};
-use goodput_predict::kernel::{KernelError, KernelTables};
+use goodput_predict::kernel::KernelError;
 use goodput_predict::layer::{Term as Layer, Terms};
 use goodput_predict::run::Run;
 use goodput_predict::step::{PredictError, Prediction, Predictor};
@@ -58,7 +58,7 @@ pub enum Unpredictable {
 /// [`Unpredictable`] names what does not fit.
 pub fn predict(run: &Run, straggler_deviation: f64) -> Result<(Prediction, Listed), Unpredictable> {
     let device = run.cluster.fitted_device()?;
-    let tables = KernelTables::new(&device);
+    let tables = run.cluster.kernels(&device);
     let listed = Listed::of(run, &tables);
     let mut predictor = Predictor::with_tables(device, tables).with_stragglers(straggler_deviation);
     let prediction = predictor.predict(run)?;

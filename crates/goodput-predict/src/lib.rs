@@ -5,6 +5,7 @@ pub mod collective;
 mod estimate;
 pub mod kernel;
 pub mod layer;
+pub mod measured;
 pub mod memory;
 pub mod run;
 pub mod schedule;

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
 use crate::view::{
-    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, MfuAuditView, PredictionView,
-    SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
+    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, MeasuredTablesView, MfuAuditView,
+    PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -136,6 +136,16 @@ impl PredictionView {
             Format::Html => html::prediction(self)?,
             Format::OpenMetrics => return Err(RenderError::NoMetrics),
         })
+    }
+}
+
+impl MeasuredTablesView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        table_or_json(self, format, || terminal::measured_tables(self, style))
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::Answer;
 use crate::error::VerbError;
+use crate::measured_tables::MeasuredTables;
 use crate::request::ReportRequest;
 use crate::run_file::{read_run, refused};
 use crate::trace::{self, Progress, TraceRequest};
@@ -21,6 +22,8 @@ use crate::trace::{self, Progress, TraceRequest};
 pub struct ExplainRequest {
     /// The run (`examples/run.yaml`).
     pub run: PathBuf,
+    /// Files of measured tables, one a device, in front of the shipped ones.
+    pub tables: Vec<PathBuf>,
     /// Traces, and directories to walk.
     pub traces: Vec<PathBuf>,
     /// Ranks that the user states, as `FILE=RANK`.
@@ -41,7 +44,8 @@ pub struct ExplainRequest {
 /// # Errors
 /// [`VerbError`] names the field of the run, the trace that cannot be read, or that no trace holds a step.
 pub fn explain(request: &ExplainRequest, progress: Progress<'_>) -> Result<Answer<ExplainView>, VerbError> {
-    let run = read_run(&request.run)?;
+    let mut run = read_run(&request.run)?;
+    MeasuredTables::read(&request.tables)?.require_on(&mut run.cluster)?;
     let deviation = request.straggler_deviation.unwrap_or(0.0);
     if !(0.0..1.0).contains(&deviation) {
         return Err(VerbError::new(format!("--stragglers {deviation}: expected a share from 0 to 1")));

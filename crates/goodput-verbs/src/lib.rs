@@ -10,12 +10,14 @@
 //! ```
 
 mod account;
+mod calibrate;
 mod device;
 mod error;
 mod explain;
 mod fleet_file;
 mod flops;
 mod inputs;
+mod measured_tables;
 mod mfu;
 mod model;
 mod predict;
@@ -30,11 +32,13 @@ mod trace_plan;
 mod validate;
 
 pub use account::{account, account_records, default_options};
+pub use calibrate::{CalibrateRequest, calibrate};
 pub use error::{Place, VerbError};
 pub use explain::{ExplainRequest, explain};
 pub use fleet_file::fleet_file;
 pub use flops::{FlopsRequest, TrainingRequest, flop_counter, flops, self_check};
 pub use inputs::{Inputs, Watch};
+pub use measured_tables::MeasuredTables;
 pub use mfu::{AuditRequest, ConversionRequest, audit_mfu, convert_mfu};
 pub use model::architecture;
 pub use predict::{PredictRequest, predict};

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use goodput_predict::measured::Coverage;
 use goodput_predict::schedule::{Picture, Pipeline, chrome_trace};
 use goodput_predict::step::Predictor;
-use goodput_report::PredictionView;
+use goodput_report::{MeasuredHereView, PredictionView};
 use serde::Deserialize;
 
 use crate::error::VerbError;
+use crate::measured_tables::MeasuredTables;
 use crate::request::ReportRequest;
 use crate::run_file::{read_run, refused};
 use crate::validate::factors_of;
@@ -22,6 +24,8 @@ use crate::validate::factors_of;
 pub struct PredictRequest {
     /// The run (`examples/run.yaml`).
     pub run: PathBuf,
+    /// Files of measured tables, one a device, in front of the shipped ones.
+    pub tables: Vec<PathBuf>,
     /// Relative standard deviation of the devices' speeds: the step waits for the slowest. None unless stated.
     pub straggler_deviation: Option<f64>,
     /// Also make the picture that a page draws. JSON and tables have none.
@@ -41,7 +45,8 @@ pub struct PredictRequest {
 /// # Errors
 /// [`VerbError`] names the field of the run, what was found and what to write.
 pub fn predict(request: &PredictRequest) -> Result<PredictionView, VerbError> {
-    let run = read_run(&request.run)?;
+    let mut run = read_run(&request.run)?;
+    MeasuredTables::read(&request.tables)?.require_on(&mut run.cluster)?;
     let refused = |why| refused(&request.run, why);
     let mut predictor = Predictor::new(&run.cluster).map_err(refused)?;
     if let Some(deviation) = request.straggler_deviation {
@@ -59,7 +64,11 @@ pub fn predict(request: &PredictRequest) -> Result<PredictionView, VerbError> {
     let prediction = predictor.predict(&run).map_err(refused)?;
     let evidence = predictor.evidence(&run, &prediction).map_err(refused)?;
     let view = PredictionView::new(&run, &prediction, &evidence, &request.report.settings()?);
-    let view = PredictionView { calibration: applied, ..view };
+    let mut view = PredictionView { calibration: applied, ..view };
+    if let Some(measured) = &run.cluster.measured {
+        let coverage = Coverage::of(&run, predictor.tables()).map_err(refused)?;
+        view.measured_here = Some(MeasuredHereView::new(measured.label(), &coverage));
+    }
     if !request.picture && request.trace.is_none() {
         return Ok(view);
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::PageFormat;
+use super::{PageFormat, TablesArgs};
 
 /// `goodput explain`
 #[derive(Debug, Args)]
@@ -27,6 +27,9 @@ pub struct ExplainArgs {
     /// Relative standard deviation of the devices' speeds (0.01): the predicted step waits for the slowest.
     #[arg(long, value_name = "SHARE")]
     pub stragglers: Option<f64>,
+    /// Measured tables.
+    #[command(flatten)]
+    pub tables: TablesArgs,
     /// How to print.
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: PageFormat,

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod calibrate;
 mod explain;
 mod predict;
 mod search;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_verbs::{WindowRequest, Work};
 
+pub use calibrate::{CalibrateArgs, TablesArgs};
 pub use explain::ExplainArgs;
 pub use predict::PredictArgs;
 pub use search::SearchArgs;
@@ -46,6 +48,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Every feasible layout of a run, ranked.
     Search(SearchArgs),
+    /// Kernel and collective times measured on your devices, for predictions.
+    Calibrate(CalibrateArgs),
     /// Prediction errors against measured runs, by source, device and layout.
     Validate(ValidateArgs),
     /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.

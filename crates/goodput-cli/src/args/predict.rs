@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::PageOutputArgs;
+use super::{PageOutputArgs, TablesArgs};
 
 /// `goodput predict`
 #[derive(Debug, Args)]
@@ -31,6 +31,9 @@ pub struct PredictArgs {
     /// Title of the report.
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     pub title: Option<String>,
+    /// Measured tables.
+    #[command(flatten)]
+    pub tables: TablesArgs,
     /// The output.
     #[command(flatten)]
     pub output: PageOutputArgs,

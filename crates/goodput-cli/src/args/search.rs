@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PageOutputArgs, positive};
+use super::{PageOutputArgs, TablesArgs, positive};
 
 /// `goodput search`
 #[derive(Debug, Args)]
@@ -63,6 +63,9 @@ pub struct SearchArgs {
     /// Title of the report.
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     pub title: Option<String>,
+    /// Measured tables.
+    #[command(flatten)]
+    pub tables: TablesArgs,
     /// The output.
     #[command(flatten)]
     pub output: PageOutputArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{PageOutputArgs, ShortFormat, share};
+use super::{PageOutputArgs, ShortFormat, TablesArgs, share};
 
 /// `goodput validate`
 #[derive(Debug, Args)]
@@ -29,6 +29,9 @@ pub struct ValidateArgs {
     /// What your rows leave out, as rules before the built-in ones (docs/validation.md).
     #[arg(long, value_name = "FILE.yaml")]
     pub rules: Option<PathBuf>,
+    /// Measured tables.
+    #[command(flatten)]
+    pub tables: TablesArgs,
     /// Breakdowns to show: source, device, software, tp, pp, dp, ep, cp, size, format.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "source,device")]
     pub by: Vec<String>,

@@ -20,9 +20,13 @@ mod catalogue;
 mod yaml;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use goodput_model::device::{Catalogue, Device, UnknownDevice};
 use serde::Deserialize;
+
+use crate::kernel::KernelTables;
+use crate::measured::Measured;
 
 pub use board::Board;
 pub use catalogue::{Clusters, UnknownCluster};
@@ -65,6 +69,10 @@ pub struct Cluster {
     /// Where the figures are from, by part.
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
+    /// What its devices and links were measured to do, in front of the shipped tables. Not of the file: see
+    /// [`Measured`](crate::measured::Measured).
+    #[serde(skip)]
+    pub measured: Option<Arc<Measured>>,
 }
 
 /// What NCCL's tuner tells apart.
@@ -184,6 +192,16 @@ const fn unit() -> f64 {
 }
 
 impl Cluster {
+    /// The kernels of its device, with what was measured on it in front.
+    #[must_use]
+    pub fn kernels(&self, device: &Device) -> KernelTables {
+        let tables = KernelTables::new(device);
+        match &self.measured {
+            Some(measured) => measured.on(tables),
+            None => tables,
+        }
+    }
+
     /// The device: the run's own, or the catalogue's.
     ///
     /// # Errors

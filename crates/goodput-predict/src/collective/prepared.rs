@@ -1,6 +1,9 @@
 //! One exchange of one group, prepared once and evaluated by size.
 
+use std::sync::Arc;
+
 use crate::cluster::Cluster;
+use crate::measured::SizeCurve;
 use crate::{Basis, Estimate};
 
 use super::contention::Demand;
@@ -51,6 +54,15 @@ impl<'a> Collectives<'a> {
         };
         let (reached, _) = graph::adapters(self.cluster, shape);
         let all = f64::from(self.cluster.domain_nics());
+        let own = self.cluster.measured.as_ref().filter(|_| self.measured).and_then(|measured| {
+            let curve = measured.exchange(operation, shape.size, shape.nodes, dtype_bytes)?;
+            // A group was measured alone. Where others like it share its adapters, the model says by how much they slow it.
+            let shares = shape.nodes > 1 && shape.concurrent > 1;
+            let alone = shares.then(|| {
+                Box::new(self.without_tables().prepare(operation, shape.with_concurrent(1), dtype_bytes))
+            });
+            Some(Own { curve: Arc::clone(curve), alone })
+        });
         let adapters =
             if shape.nodes > 1 { f64::from(reached) * f64::from(shape.concurrent) / all } else { 0.0 };
         Prepared {
@@ -60,6 +72,7 @@ impl<'a> Collectives<'a> {
             tuner_deviation: deviation,
             links_gb_per_s: self.cluster.ring_gb_per_s(shape.per_node, shape.stride),
             adapters: adapters.min(1.0),
+            own,
         }
     }
 
@@ -145,6 +158,15 @@ pub struct Prepared {
     links_gb_per_s: f64,
     /// Part of the node's adapters that this group and those like it use.
     adapters: f64,
+    /// What the user measured.
+    own: Option<Own>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Own {
+    curve: Arc<SizeCurve>,
+    /// The group without others like it beside it, where they would slow it.
+    alone: Option<Box<Prepared>>,
 }
 
 /// Relative standard deviations, from the medians of absolute errors that `docs/collectives.md` lists (divided by 0.67).
@@ -163,7 +185,37 @@ impl Prepared {
     /// The time of `bytes`, counted as [`Operation`] says. Infinite for devices that nothing connects.
     #[must_use]
     pub fn time(&self, bytes: f64) -> CollectiveTime {
-        let bytes = bytes.max(0.0);
+        let modelled = self.modelled(bytes.max(0.0));
+        match &self.own {
+            Some(own) if bytes > 0.0 => self.measured(own, bytes, modelled),
+            _ => modelled,
+        }
+    }
+
+    /// The measured time, with the algorithm, the multiprocessors and the share of latency that the model has.
+    fn measured(&self, own: &Own, bytes: f64, modelled: CollectiveTime) -> CollectiveTime {
+        let (measured_ns, inside) = own.curve.ns(bytes);
+        let slower = own.alone.as_ref().map_or(1.0, |alone| {
+            let alone = alone.modelled(bytes).estimate.ns;
+            if alone > 0.0 { (modelled.estimate.ns / alone).max(1.0) } else { 1.0 }
+        });
+        let ns = measured_ns * slower;
+        let latency_ns = own.curve.ns(1.0).0.min(ns);
+        let is_measured = inside && slower == 1.0;
+        CollectiveTime {
+            estimate: Estimate {
+                ns,
+                deviation: if is_measured { deviation::MEASURED } else { deviation::BEYOND_MEASURED },
+                basis: if is_measured { Basis::UserTable } else { Basis::Extrapolated },
+            },
+            bus_gb_per_s: bytes * self.bus_factor / ns,
+            latency_ns,
+            bandwidth_ns: ns - latency_ns,
+            ..modelled
+        }
+    }
+
+    fn modelled(&self, bytes: f64) -> CollectiveTime {
         let chosen = self.tuner.as_ref().map(|tuner| tuner.choose(bytes));
         let (algorithm, protocol, sm_count) = match (&self.model, &chosen) {
             (Model::Pairwise(pairs), _) => (Algorithm::Pairwise, pairs.choose(bytes).0, pairs.sm_count),

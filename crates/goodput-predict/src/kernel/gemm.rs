@@ -22,7 +22,7 @@ impl Pass {
 }
 
 /// What a weight gradient is added to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Accumulator {
     /// Nothing: it is written in the result's format.
     #[default]
@@ -35,7 +35,7 @@ pub enum Accumulator {
 
 /// One product of a linear layer of `k` inputs and `n` outputs on `m` rows (tokens). The layer's shape is the same for
 /// every pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gemm {
     /// Rows: tokens.
     pub m: u64,
@@ -135,7 +135,7 @@ impl KernelTables {
     /// [`KernelError`] if the device does not compute in the format, or nothing says how fast.
     pub fn gemm(&self, gemm: &Gemm) -> Result<Estimate, KernelError> {
         let modelled = self.modelled_gemms(gemm, 1)?;
-        Ok(self.user.correct(gemm, modelled))
+        Ok(self.corrected_gemm(gemm, 1, modelled))
     }
 
     /// The time of a product whose rows are cut into so many pieces, each run when its part of an exchange has arrived or before

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::HostWork;
 
 /// How kernels are dispatched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Dispatch {
     /// One Python call an operation.
     #[default]

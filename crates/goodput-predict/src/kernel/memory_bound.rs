@@ -84,26 +84,45 @@ pub(super) struct Efficiencies {
     pub launch_us: f64,
     deviation: f64,
     basis: Basis,
+    /// Of kernels that only stream: better where a copy was measured on the device.
+    stream_basis: Basis,
 }
 
 impl Efficiencies {
+    /// The same with the share that the user measured a copy to reach; the other ways of access keep their relation to it.
+    pub fn with_stream(self, stream: f64) -> Self {
+        Self {
+            share: self.share.map(|share| share / self.share[0] * stream),
+            stream_basis: Basis::UserTable,
+            ..self
+        }
+    }
+
     pub fn of(device: &str) -> Self {
         // A test reads the file, so that its absence is never seen.
         static FILE: LazyLock<Option<File>> = LazyLock::new(|| {
             serde_saphyr::from_str(include_str!("../../data/kernels/memory_bound.yaml")).ok()
         });
         let Some(file) = FILE.as_ref() else {
-            return Self { share: [0.5; 5], launch_us: 3.0, deviation: 0.5, basis: Basis::Analytic };
+            return Self {
+                share: [0.5; 5],
+                launch_us: 3.0,
+                deviation: 0.5,
+                basis: Basis::Analytic,
+                stream_basis: Basis::Analytic,
+            };
         };
         let measured = file.stream.iter().find(|stream| stream.devices.iter().any(|name| name == device));
         let stream = measured.map_or(file.stream_elsewhere, |stream| stream.efficiency);
         let relative =
             [1.0, file.rows.share, file.columns.share, file.columns_unfused.share, file.gather.share];
+        let basis = if measured.is_some() { Basis::Extrapolated } else { Basis::Analytic };
         Self {
             share: relative.map(|share| share * stream),
             launch_us: file.launch_us,
             deviation: if measured.is_some() { file.deviation.measured } else { file.deviation.elsewhere },
-            basis: if measured.is_some() { Basis::Extrapolated } else { Basis::Analytic },
+            basis,
+            stream_basis: basis,
         }
     }
 }
@@ -116,12 +135,14 @@ impl KernelTables {
     /// [`KernelError::NoRate`] if the device's bandwidth is not known.
     pub fn memory_bound(&self, kernels: &[Traffic]) -> Result<Estimate, KernelError> {
         let bandwidth = self.machine.bandwidth.ok_or_else(|| self.no_rate(Format::Bf16))?;
-        let Efficiencies { share, launch_us, deviation, basis } = self.memory;
+        let Efficiencies { share, launch_us, deviation, basis, stream_basis } = self.memory;
         let us: f64 = kernels
             .iter()
             .filter(|kernel| kernel.bytes > 0.0)
             .map(|kernel| launch_us + kernel.bytes / (bandwidth * share[kernel.access as usize]))
             .sum();
+        let only_streams = || kernels.iter().all(|kernel| kernel.access == Access::Stream);
+        let basis = if stream_basis != basis && only_streams() { stream_basis } else { basis };
         Ok(Estimate { ns: us * 1e3, deviation, basis })
     }
 

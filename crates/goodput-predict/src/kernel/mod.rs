@@ -22,6 +22,7 @@ mod host;
 mod host_work;
 mod machine;
 mod memory_bound;
+mod memory_kind;
 mod moe;
 mod muon;
 mod operation;
@@ -29,9 +30,11 @@ mod packed;
 mod power;
 mod settings;
 mod shipped;
+mod surface;
 mod user;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use goodput_model::device::{Catalogue, Device};
 
@@ -41,15 +44,17 @@ pub use gemm::{Accumulator, Gemm, Pass};
 pub use host::{Dispatch, HostCost};
 pub use host_work::HostWork;
 pub use memory_bound::{Access, Traffic};
+pub use memory_kind::MemoryKind;
 pub use moe::ExpertGemm;
 pub use operation::{Fusion, NormKind, Operation};
 pub use power::{Power, PowerCurve, PowerEvidence};
-pub use user::UserRow;
+pub use user::{Kernel, KernelRow, UserRow};
+
+pub(crate) use user::UserRows;
 
 use machine::Machine;
 use settings::Settings;
 use shipped::{ProductGrid, Shipped};
-use user::UserRows;
 
 /// Everything that says how long a kernel takes on one device.
 #[derive(Debug, Clone)]
@@ -59,7 +64,7 @@ pub struct KernelTables {
     sustained: Option<Cow<'static, PowerCurve>>,
     attention_rates: Option<&'static attention::Rates>,
     memory: memory_bound::Efficiencies,
-    user: UserRows,
+    user: Option<Arc<UserRows>>,
     /// Over the burst at the rated power, kept for [`KernelTables::at`].
     own_curve: Option<Cow<'static, PowerCurve>>,
 }
@@ -129,7 +134,7 @@ impl KernelTables {
             sustained: PowerCurve::on(device),
             attention_rates: attention::Rates::of(&device.name, |_| true),
             memory: memory_bound::Efficiencies::of(&device.name),
-            user: UserRows::default(),
+            user: None,
             own_curve: PowerCurve::on(device),
         }
     }
@@ -159,6 +164,24 @@ impl KernelTables {
     #[must_use]
     pub fn power_curve(&self) -> Option<&PowerCurve> {
         self.sustained.as_deref()
+    }
+
+    /// Dense peak of one device, in FLOP/s.
+    #[must_use]
+    pub fn peak_flops(&self, format: Format) -> Option<f64> {
+        self.machine.peak(format).map(|per_us| per_us * 1e6)
+    }
+
+    /// Memory bandwidth of one device, in bytes/s.
+    #[must_use]
+    pub fn bandwidth(&self) -> Option<f64> {
+        self.machine.bandwidth.map(|per_us| per_us * 1e6)
+    }
+
+    /// The same with the share of the memory bandwidth that the user measured a large copy to reach.
+    #[must_use]
+    pub fn with_stream(self, share: f64) -> Self {
+        Self { memory: self.memory.with_stream(share), ..self }
     }
 
     fn grid(&self, format: Format) -> Option<(&'static ProductGrid, &Borrowed)> {

@@ -5,7 +5,7 @@ use super::{KernelError, KernelTables};
 use crate::{Basis, Estimate};
 
 /// One product of several experts, each on its own tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExpertGemm {
     /// Experts on this device.
     pub experts: u64,
@@ -26,12 +26,17 @@ impl KernelTables {
     /// # Errors
     /// As [`KernelTables::gemm`].
     pub fn expert_gemm(&self, gemm: &ExpertGemm) -> Result<Estimate, KernelError> {
+        Ok(self.corrected_gemm(&gemm.each, gemm.experts, self.modelled_expert_gemm(gemm)?))
+    }
+
+    /// The same without the user's rows.
+    pub(super) fn modelled_expert_gemm(&self, gemm: &ExpertGemm) -> Result<Estimate, KernelError> {
         if gemm.experts == 0 {
             return Ok(Estimate::NOTHING);
         }
         let together = self.modelled_gemms(&gemm.each, gemm.experts)?;
         if gemm.experts == 1 {
-            return Ok(self.user.correct(&gemm.each, together));
+            return Ok(together);
         }
         Ok(Estimate {
             deviation: together.deviation.hypot(DEVIATION),

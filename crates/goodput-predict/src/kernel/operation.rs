@@ -17,7 +17,7 @@ pub enum Fusion {
 }
 
 /// Which norm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NormKind {
     /// LayerNorm: one kernel even in eager PyTorch.
     Layer,
@@ -26,7 +26,7 @@ pub enum NormKind {
 }
 
 /// An operation on one device's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// A norm over rows; with `residual` it also adds its input to the residual stream.
     Norm {

@@ -7,7 +7,7 @@ use goodput_model::device::{Catalogue, Device, Figure};
 use serde::Deserialize;
 
 /// At what clock kernels run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Power {
     /// As in a step, under the board's power limit (data/kernels/power.yaml).
     #[default]

@@ -302,7 +302,10 @@ impl<'a> Lister<'a> {
         for (direction, pass) in
             [(Direction::Forward, Pass::Forward), (Direction::Backward, Pass::InputGradient)]
         {
-            self.traffic(name, term, pass, &operation.kernels(direction, fusion))?;
+            let estimate = self.tables.operation(&operation, direction, fusion)?;
+            let host = HostWork::launches(operation.kernels(direction, fusion).len());
+            let part = Part { host, ..self.part(name, term, estimate) };
+            self.passes.of(pass).push(part);
         }
         Ok(())
     }

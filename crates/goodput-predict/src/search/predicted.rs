@@ -54,7 +54,7 @@ impl<'a> Predicted<'a> {
     /// A model without a decoder, or a device that the catalogue does not know.
     pub fn new(run: &'a Run) -> Result<Self, PredictError> {
         let device = run.cluster.fitted_device()?;
-        let tables = KernelTables::new(&device);
+        let tables = run.cluster.kernels(&device);
         let capacity = memory::capacity(&device).unwrap_or(f64::INFINITY);
         Ok(Self {
             run,

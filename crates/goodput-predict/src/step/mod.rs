@@ -94,7 +94,7 @@ impl Predictor {
     /// [`PredictError::Device`] if the catalogue does not know it.
     pub fn new(cluster: &Cluster) -> Result<Self, PredictError> {
         let device = cluster.fitted_device()?;
-        let tables = KernelTables::new(&device);
+        let tables = cluster.kernels(&device);
         Ok(Self::with_tables(device, tables))
     }
 
@@ -108,6 +108,12 @@ impl Predictor {
             straggler_deviation: 0.0,
             factors: TimeFactors::NONE,
         }
+    }
+
+    /// The kernel times that it predicts with.
+    #[must_use]
+    pub const fn tables(&self) -> &KernelTables {
+        &self.tables
     }
 
     /// With devices whose speeds differ by this relative standard deviation (normal): the step waits for the slowest.

@@ -32,16 +32,17 @@ pub(crate) fn update(
     kernels.extend(of(Operation::GradientNorm { parameters: owned }));
     // Clipped: read and written.
     kernels.push(stream(8.0 * values));
+    let time = tables.memory_bound(&kernels)?;
+    let update = |operation: Operation| tables.operation(&operation, Direction::Forward, Fusion::Fused);
     match run.optimizer {
-        Optimizer::Adam => kernels.extend(of(Operation::Adam { parameters: owned })),
-        Optimizer::Sgd => kernels.extend(of(Operation::Momentum { parameters: owned })),
+        Optimizer::Adam => Ok(time.and(update(Operation::Adam { parameters: owned })?)),
+        Optimizer::Sgd => Ok(time.and(update(Operation::Momentum { parameters: owned })?)),
         Optimizer::Muon => {
-            let mut time = tables.memory_bound(&kernels)?;
+            let mut time = time;
             for (rows, columns, count) in matrices {
                 time = time.and(tables.muon_update(rows, columns)?.times(count as f64 / shards[0] as f64));
             }
-            return Ok(time);
+            Ok(time)
         }
     }
-    tables.memory_bound(&kernels)
 }

@@ -136,7 +136,11 @@ pub(super) fn host(run: &Run) -> HostCost {
     const OF_H100: f64 = 5.0;
     let own = run.cluster.host.dispatch_us;
     let measured = HostCost::of(run.framework.dispatch);
-    if own > 0.0 { measured.times_as_long(own / OF_H100) } else { measured }
+    let cost = if own > 0.0 { measured.times_as_long(own / OF_H100) } else { measured };
+    match &run.cluster.measured {
+        Some(measured) => measured.host(run.framework.dispatch, cost),
+        None => cost,
+    }
 }
 
 impl Held {

@@ -1,6 +1,7 @@
 //! Terminal pages: tables that fit the width, colour only when asked.
 
 mod account;
+mod calibrate;
 mod collect;
 mod explain;
 mod flops;
@@ -16,8 +17,8 @@ mod validate;
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, MfuAuditView, PredictionView,
-    SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
+    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, MeasuredTablesView, MfuAuditView,
+    PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -33,6 +34,11 @@ pub fn timeline(view: &TimelineView, style: TerminalStyle) -> String {
 /// A step trace as a terminal page.
 pub fn trace(view: &TraceView, style: TerminalStyle) -> String {
     trace::render(view, style)
+}
+
+/// Measured tables as a terminal page.
+pub fn measured_tables(view: &MeasuredTablesView, style: TerminalStyle) -> String {
+    calibrate::render(view, style)
 }
 
 /// A predicted step as a terminal page.

@@ -12,6 +12,9 @@ pub(super) fn render(view: &PredictionView, style: TerminalStyle) -> String {
     page.line(&words::predicted_run(view));
     page.line(&words::predicted_step(view));
     view.calibration.iter().for_each(|factor| page.line(&words::applied_factor(factor)));
+    if let Some(measured) = &view.measured_here {
+        super::calibrate::measured_here(&mut page, measured);
+    }
     page.heading("Where the step's time goes, the mean over all devices");
     page.table(&table::predicted_terms(view));
     if view.recompute_ns > 0.0 {

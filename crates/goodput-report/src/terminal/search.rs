@@ -10,6 +10,9 @@ pub(super) fn render(view: &SearchView, style: TerminalStyle) -> String {
     page.heading(&words::search_title(view));
     page.line(&words::searched(view));
     view.calibration.iter().for_each(|factor| page.line(&words::applied_factor(factor)));
+    if let Some(tables) = &view.measured_tables {
+        page.line(&format!("kernels and exchanges measured here: {tables}"));
+    }
     page.table(&table::layouts(view, &view.best, Detail::Brief));
     if !view.pareto.is_empty() {
         page.heading("Not beaten in time, memory and devices at once");

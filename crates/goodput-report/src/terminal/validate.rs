@@ -13,6 +13,9 @@ pub(super) fn render(view: &ValidationView, style: TerminalStyle) -> String {
     let mut page = Page::new(style);
     page.heading(&words::validation_title(view));
     page.line(&words::validation_scope(view));
+    if !view.measured_tables.is_empty() {
+        page.line(&format!("kernels and exchanges measured here: {}", view.measured_tables.join(", ")));
+    }
     for &dimension in &view.breakdown {
         page.heading(&format!("By {}", dimension.name()));
         page.table(&tables::errors(view, dimension, Detail::Brief));

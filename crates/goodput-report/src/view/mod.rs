@@ -1,6 +1,7 @@
 //! Views: one a verb, serialisable, and all that a renderer knows.
 
 mod account;
+mod calibrate;
 mod calibration;
 mod classes;
 mod collect;
@@ -13,6 +14,7 @@ mod jobs;
 mod lanes;
 mod layout;
 mod ledger;
+mod measured_here;
 mod mfu;
 mod pools;
 mod predict;
@@ -26,6 +28,9 @@ mod validate;
 mod value;
 
 pub use account::{AccountView, TiersView};
+pub use calibrate::{
+    CalibratedDeviceView, CalibratedFile, CalibratedKindView, MeasuredTablesView, SustainedView,
+};
 pub use calibration::{AppliedFactorView, CalibrationView};
 pub use classes::WorkloadClassView;
 pub use collect::{CollectedRunView, CollectionView, RefusedRunView, RefusedSourceView, StatedValueView};
@@ -49,6 +54,7 @@ pub use ledger::{
     AllBoundsView, CapacityTimeView, DeviceHoursView, FactorBoundsView, FactorsView, Keyed, LedgerView,
     LossSharesView, LossView, MarginalValuesView,
 };
+pub use measured_here::{MeasuredHereView, MeasuredTermView};
 pub use mfu::{
     AuditedLogView, AuditedRunView, ConversionView, ExplanationView, FactorView, FaultView, FigureView,
     MfuAuditView, MfuView,

@@ -29,6 +29,9 @@ pub struct SearchView {
     pub ranked_by: &'static str,
     /// Currency of the costs, when a price was given.
     pub currency: Option<String>,
+    /// The calibration file that the times rest on where it says something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_tables: Option<String>,
     /// Layouts looked at, those that a bound ruled out among them.
     pub candidates: u64,
     /// Layouts predicted.
@@ -160,6 +163,7 @@ impl SearchView {
             model: input.run.architecture.name.clone(),
             cluster: input.run.cluster.name.clone(),
             calibration: None,
+            measured_tables: input.run.cluster.measured.as_ref().map(|measured| measured.label().to_owned()),
             ranked_by: match input.rank {
                 Rank::Time => "step_time",
                 Rank::DeviceTime => "device_time",

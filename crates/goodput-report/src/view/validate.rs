@@ -20,6 +20,9 @@ pub struct ValidationView {
     pub generated_by: String,
     /// The file.
     pub file: String,
+    /// Calibration files that the predictions rest on where they say something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured_tables: Vec<String>,
     /// Errors of all rows, by group, of memory, and of the ranking of layouts.
     #[serde(flatten)]
     pub report: Report,
@@ -181,6 +184,7 @@ impl ValidationView {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
             file: file.to_owned(),
+            measured_tables: Vec::new(),
             runs: evaluation.outcomes.len() + evaluation.failures.len(),
             report,
             breakdown: vec![Dimension::Source, Dimension::Device],

@@ -13,6 +13,7 @@ use goodput_report::{SearchInput, SearchView};
 use serde::Deserialize;
 
 use crate::error::VerbError;
+use crate::measured_tables::MeasuredTables;
 use crate::request::ReportRequest;
 use crate::run_file::{read_run, refused};
 use crate::validate::factors_of;
@@ -23,6 +24,8 @@ use crate::validate::factors_of;
 pub struct SearchRequest {
     /// The run (`examples/run.yaml`); its own layout gives the switches.
     pub run: PathBuf,
+    /// Files of measured tables, one a device, in front of the shipped ones.
+    pub tables: Vec<PathBuf>,
     /// Devices to try, over the run's own: `64`, `8..512` (doubled from the first to the last), `8..64:8` (in steps of 8).
     pub devices: Vec<String>,
     /// How many of the best to show.
@@ -53,6 +56,7 @@ impl Default for SearchRequest {
     fn default() -> Self {
         Self {
             run: PathBuf::new(),
+            tables: Vec::new(),
             devices: Vec::new(),
             top: 10,
             constraints: Vec::new(),
@@ -77,7 +81,8 @@ pub fn search(
     request: &SearchRequest,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<SearchView, VerbError> {
-    let run = read_run(&request.run)?;
+    let mut run = read_run(&request.run)?;
+    MeasuredTables::read(&request.tables)?.require_on(&mut run.cluster)?;
     let refuse = |why| refused(&request.run, why);
     let mut space = Space::of(&run);
     if !request.devices.is_empty() {

@@ -16,6 +16,7 @@ use goodput_report::{ValidationView, ViewSettings};
 
 use crate::Answer;
 use crate::error::{Place, VerbError};
+use crate::measured_tables::MeasuredTables;
 
 pub use calibration::CalibrationRequest;
 pub(crate) use calibration::factors_of;
@@ -27,6 +28,8 @@ pub use regression::RegressionRequest;
 pub struct ValidateRequest {
     /// RUNS.csv (docs/validation.md).
     pub runs: PathBuf,
+    /// Files of measured tables, one a device, in front of the shipped ones.
+    pub tables: Vec<PathBuf>,
     /// The user's own rules, before those that are built in.
     pub rules: Option<PathBuf>,
     /// What the tables break errors down by: names of [`Dimension`]. Source and device unless stated.
@@ -50,11 +53,16 @@ pub fn validate(request: &ValidateRequest) -> Result<Answer<ValidationView>, Ver
     request.check_outputs()?;
     let breakdown = breakdown(&request.by)?;
     let rules = rules(request.rules.as_deref())?;
-    let (rows, refused) = read_rows(&request.runs, &rules)?;
+    let (mut rows, refused) = read_rows(&request.runs, &rules)?;
+    let tables = MeasuredTables::read(&request.tables)?;
+    for row in &mut rows {
+        tables.use_on(&mut row.run.cluster);
+    }
     let evaluation = evaluate(&rows);
     let label = request.runs.display().to_string();
     let view = ValidationView::new(&label, &evaluation, &refused, &ViewSettings::default());
     let mut view = view.ok_or_else(|| nothing_predicted(&label, &evaluation, &refused))?;
+    view.measured_tables = tables.labels();
     if !breakdown.is_empty() {
         view.breakdown = breakdown;
     }

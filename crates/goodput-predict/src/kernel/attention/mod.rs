@@ -10,7 +10,7 @@ pub(super) use rates::Rates;
 use super::Format;
 
 /// Which keys a query sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mask {
     /// All.
     Full,
@@ -21,7 +21,7 @@ pub enum Mask {
 }
 
 /// What computes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AttentionKernel {
     /// The scores are written to memory: two batched products with scale, mask, softmax between.
@@ -37,7 +37,7 @@ pub enum AttentionKernel {
 }
 
 /// Attention of one device's heads over one micro-batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attention {
     /// Sequences.
     pub batch: u64,
@@ -60,7 +60,7 @@ pub struct Attention {
 }
 
 /// Forward or backward.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Forward.
     Forward,

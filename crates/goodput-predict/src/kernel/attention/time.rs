@@ -35,6 +35,17 @@ impl KernelTables {
         direction: Direction,
         kernel: AttentionKernel,
     ) -> Result<Estimate, KernelError> {
+        let modelled = self.modelled_attention(attention, direction, kernel)?;
+        Ok(self.corrected_attention(attention, direction, kernel, modelled))
+    }
+
+    /// The same without the user's rows.
+    pub(in crate::kernel) fn modelled_attention(
+        &self,
+        attention: &Attention,
+        direction: Direction,
+        kernel: AttentionKernel,
+    ) -> Result<Estimate, KernelError> {
         if attention.flops(direction) == 0.0 {
             return Ok(Estimate::NOTHING);
         }

@@ -5,7 +5,6 @@ mod jobs;
 mod map;
 mod nodes;
 mod series;
-mod table;
 mod times;
 
 use std::io::BufRead;
@@ -16,10 +15,10 @@ use goodput_core::records::{FileId, FleetRecords};
 pub use map::{ImportMap, JobColumns, NodeColumns, PoolName, SeriesColumns};
 pub use times::TimeFormat;
 
-use table::{Position, Table};
 use times::Instants;
 
 use crate::scheduler::all_or_nothing::all_or_nothing;
+use crate::table::{Position, Table};
 use crate::{FileReport, ReadError, Treatment};
 
 /// Reads a CSV (gzipped or not) or Parquet table into `records`, with the first section of the map

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::calibration::AppliedFactorView;
 use super::layout;
+use super::measured_here::MeasuredHereView;
 use super::settings::ViewSettings;
 
 pub use closed_forms::ClosedFormView;
@@ -38,6 +39,9 @@ pub struct PredictionView {
     pub deviation: f64,
     /// The weakest thing that the time rests on: `user_table`, `table`, `extrapolated` or `analytic`.
     pub basis: &'static str,
+    /// What rests on tables that the user measured, when some are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_here: Option<MeasuredHereView>,
     /// Exact model FLOPs of real tokens over the dense peak of the products' format.
     pub mfu: f64,
     /// The same with what is computed again.
@@ -257,6 +261,7 @@ impl PredictionView {
             step_ns,
             deviation: prediction.deviation,
             basis: basis(prediction.basis),
+            measured_here: None,
             mfu: prediction.mfu,
             hfu: prediction.hfu,
             tokens_per_second_per_device: prediction.tokens_per_second_per_device,

@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 use std::panic::AssertUnwindSafe;
 
 use bytes::Bytes;
-use csv::StringRecord;
+pub use csv::StringRecord;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -15,28 +15,36 @@ use crate::ReadError;
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// A table: its header, then row after row.
-pub(super) struct Table<'a> {
-    pub(super) format: &'static str,
-    pub(super) header: Vec<String>,
+#[allow(missing_debug_implementations, reason = "readers of the libraries have none")]
+pub struct Table<'a> {
+    /// `csv` or `parquet`.
+    pub format: &'static str,
+    /// Names of the columns.
+    pub header: Vec<String>,
     rows: Rows<'a>,
     path: String,
 }
 
 enum Rows<'a> {
-    Csv(Box<csv::Reader<Box<dyn BufRead + 'a>>>),
+    Csv { reader: Box<csv::Reader<Box<dyn BufRead + 'a>>>, lines_behind: u32 },
     Parquet { rows: Box<RowIter<'static>>, row: u32 },
 }
 
 /// Where a row stands, and whether its bytes were mended.
-pub(super) struct Position {
+#[derive(Debug, Clone, Copy)]
+pub struct Position {
     /// One-based line of a CSV file, one-based row of a Parquet file.
-    pub(super) line: u32,
+    pub line: u32,
     /// Bytes that are no UTF-8 were replaced.
-    pub(super) has_bad_utf8: bool,
+    pub has_bad_utf8: bool,
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn open(path: &str, input: impl BufRead + 'a) -> Result<Self, ReadError> {
+    /// Opens a table, gzipped or not; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// [`ReadError`] where it is no table.
+    pub fn open(path: &str, input: impl BufRead + 'a) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io { path: path.to_owned(), source };
         let mut input = crate::gzip::inflated(input).map_err(io)?;
         let mut first = Vec::with_capacity(PARQUET_MAGIC.len());
@@ -45,10 +53,14 @@ impl<'a> Table<'a> {
             input.read_to_end(&mut first).map_err(io)?;
             return Self::parquet(path, first);
         }
-        Self::csv(path, Box::new(std::io::Cursor::new(first).chain(input)))
+        // A record that ends in CR LF ends at the CR for the library, which counts the next line from the LF on.
+        let start = [first.as_slice(), input.fill_buf().map_err(io)?].concat();
+        let end = start.iter().position(|byte| *byte == b'\n');
+        let lines_behind = u32::from(end.is_some_and(|end| start[..end].ends_with(b"\r")));
+        Self::csv(path, Box::new(std::io::Cursor::new(first).chain(input)), lines_behind)
     }
 
-    fn csv(path: &str, input: Box<dyn BufRead + 'a>) -> Result<Self, ReadError> {
+    fn csv(path: &str, input: Box<dyn BufRead + 'a>, lines_behind: u32) -> Result<Self, ReadError> {
         let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(input);
         let header = reader.byte_headers().map_err(|error| csv_error(path, error))?;
         let mut header: Vec<String> =
@@ -64,7 +76,7 @@ impl<'a> Table<'a> {
                 "give a CSV file with a header line",
             ));
         }
-        let rows = Rows::Csv(Box::new(reader));
+        let rows = Rows::Csv { reader: Box::new(reader), lines_behind };
         Ok(Self { format: "csv", header, rows, path: path.to_owned() })
     }
 
@@ -81,19 +93,24 @@ impl<'a> Table<'a> {
     }
 
     /// Position of a column.
-    pub(super) fn column(&self, name: &str) -> Option<usize> {
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<usize> {
         self.header.iter().position(|column| column == name)
     }
 
     /// Reads the next row into `row`; `None` at the end.
-    pub(super) fn next(&mut self, row: &mut StringRecord) -> Result<Option<Position>, ReadError> {
+    ///
+    /// # Errors
+    /// [`ReadError`] where the rest cannot be read.
+    pub fn next(&mut self, row: &mut StringRecord) -> Result<Option<Position>, ReadError> {
         match &mut self.rows {
-            Rows::Csv(reader) => {
+            Rows::Csv { reader, lines_behind } => {
                 let mut bytes = std::mem::take(row).into_byte_record();
                 if !reader.read_byte_record(&mut bytes).map_err(|error| csv_error(&self.path, error))? {
                     return Ok(None);
                 }
-                let line = u32::try_from(bytes.position().map_or(0, csv::Position::line)).unwrap_or(u32::MAX);
+                let line = bytes.position().map_or(0, csv::Position::line) + u64::from(*lines_behind);
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
                 let read = StringRecord::from_byte_record(bytes);
                 let has_bad_utf8 = read.is_err();
                 *row = read
@@ -159,5 +176,29 @@ fn format_error(path: &str, message: String, remedy: &str) -> ReadError {
         field: String::new(),
         message,
         remedy: remedy.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("a,b\n1,2\n3,4\n")]
+    #[case("a,b\r\n1,2\r\n3,4\r\n")]
+    #[case("\u{feff}a,b\r\n1,2\r\n3,4")]
+    fn lines_are_counted_as_an_editor_does(#[case] text: &str) {
+        let mut table = Table::open("t.csv", text.as_bytes()).unwrap();
+        assert_eq!(table.header, ["a", "b"]);
+        let mut row = StringRecord::new();
+        let mut lines = Vec::new();
+        while let Some(position) = table.next(&mut row).unwrap() {
+            lines.push((position.line, row[0].to_owned()));
+        }
+        assert_eq!(lines, [(2, "1".to_owned()), (3, "3".to_owned())]);
     }
 }
