@@ -166,6 +166,21 @@ fn the_host_is_a_second_clock() {
 }
 
 #[test]
+fn gradients_of_a_late_host_come_as_it_enqueues_them() {
+    let halves = [0.5, 1.0].map(|share| Bucket { part: 0, share, ns: 300.0 }).to_vec();
+    let step = |backward_ns| {
+        let part = Part { input_gradient_ns: backward_ns, weight_gradient_ns: 0.0, ..part(1.0) };
+        let mut pipeline = Pipeline::equal(Schedule::GPipe, 1, 3, part);
+        pipeline.host = Some(Host { forward_ns: 1000.0, backward_ns: 2000.0, waits_for_receives: false });
+        pipeline.exchanges = vec![Exchange { reductions: halves.clone(), gathers: Vec::new() }];
+        run(&pipeline).step_ns
+    };
+    // Half of the last backward's gradients are there 1,000 ns before its end, however little the device does.
+    assert_eq!(step(0.0), 3.0 * 3000.0 + 300.0);
+    assert_eq!(step(500.0), step(0.0));
+}
+
+#[test]
 fn a_blocking_send_keeps_its_stage() {
     let sends = Part { send_forward_ns: 40.0, send_backward_ns: 40.0, ..part(1.0) };
     let mut pipeline = Pipeline::equal(Schedule::OneForwardOneBackward, 2, 4, sends);

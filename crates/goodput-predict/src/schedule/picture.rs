@@ -134,7 +134,7 @@ impl Picture {
             for bucket in &exchange.gathers {
                 line.push(Doing::Gather, round(bucket.ns));
             }
-            let last = |part: usize| last_backward(costs, state, parts, stage, part);
+            let last = |part: usize| last_backward(state, parts, stage, part);
             reduced(&exchange.reductions, last, &mut ready);
             let mut line_of_reductions = Line::from(0.0);
             for &(from, ns) in &ready {

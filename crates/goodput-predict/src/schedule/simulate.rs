@@ -32,8 +32,8 @@ const KEPT_OPS: usize = 2_000_000;
 pub(super) struct State {
     /// When each slot's content has arrived.
     arrived: Vec<f64>,
-    /// The last end of each class.
-    pub last_end: Vec<f64>,
+    /// Start and end of the last pass of each class.
+    pub last: Vec<(f64, f64)>,
     pub stages: Vec<Clocks>,
     before: Vec<Clocks>,
 }
@@ -156,8 +156,8 @@ impl State {
     ) {
         self.arrived.clear();
         self.arrived.resize(program.slots, 0.0);
-        self.last_end.clear();
-        self.last_end.resize(costs.len(), 0.0);
+        self.last.clear();
+        self.last.resize(costs.len(), (0.0, 0.0));
         self.stages.clear();
         self.stages.resize(pipeline.stages, Clocks { first: f64::INFINITY, ..Clocks::default() });
         let host = pipeline.host.is_some();
@@ -245,7 +245,7 @@ impl State {
             }
             stage.free = end + cost.blocked_ns;
             self.arrived[op.gives as usize] = end + cost.send_ns;
-            self.last_end[class] = end;
+            self.last[class] = (start, end);
             watch(op, Moments { under_way, ready, start, gather, end, free: stage.free });
         }
     }
@@ -272,7 +272,10 @@ impl State {
             self.arrived[op.gives as usize] += by * runs;
             self.arrived[(op.gives - stride) as usize] += by * runs;
         }
-        self.last_end.iter_mut().for_each(|end| *end += by * runs);
+        for (start, end) in &mut self.last {
+            *start += by * runs;
+            *end += by * runs;
+        }
         for (now, before) in self.stages.iter_mut().zip(&self.before) {
             now.free += by * runs;
             now.host += (now.host - before.host) * runs;

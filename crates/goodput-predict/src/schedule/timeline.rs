@@ -119,7 +119,7 @@ pub(super) fn settle(
             time.backward_ns += pairs - round(pairs * share);
         }
         let reduced = pipeline.exchanges.get(at).map_or(0.0, |exchange| {
-            reduced(&exchange.reductions, |part| last_backward(costs, state, parts, at, part), ready)
+            reduced(&exchange.reductions, |part| last_backward(state, parts, at, part), ready)
         });
         time.reduce_ns = (reduced - stage.free).max(0.0);
         let done = stage.free + time.reduce_ns;
@@ -134,18 +134,16 @@ pub(super) fn settle(
     }
 }
 
-/// End and duration of the last backward of a stage's part.
-pub(super) fn last_backward(
-    costs: &[Cost],
-    state: &State,
-    parts: usize,
-    stage: usize,
-    part: usize,
-) -> (f64, f64) {
+/// End and length of the last backward of a stage's part. Where the host is late its kernels, and so its gradients, come as the host
+/// enqueues them.
+pub(super) fn last_backward(state: &State, parts: usize, stage: usize, part: usize) -> (f64, f64) {
     [Kind::Backward, Kind::WeightGradient, Kind::PairedBackward]
         .map(|kind| kind.class(stage * parts + part.min(parts - 1)))
         .into_iter()
-        .map(|class| (state.last_end[class], costs[class].duration_ns))
+        .map(|class| {
+            let (start, end) = state.last[class];
+            (end, end - start)
+        })
         .fold((0.0, 0.0), |best, next| if next.0 > best.0 { next } else { best })
 }
 
