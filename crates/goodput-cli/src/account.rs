@@ -41,6 +41,8 @@ fn request(args: &AccountArgs) -> Result<AccountRequest, CliError> {
         denominator: args.denominator.map(Into::into),
         jobs: args.jobs,
         window: args.window.clone().into(),
+        days: args.blocks.is_some(),
+        contract: args.contract.clone(),
         report: output::report(&args.output),
         ..AccountRequest::default()
     };

@@ -19,6 +19,7 @@ pub fn run(args: &TimelineArgs) -> Result<Answer, CliError> {
         traces: args.trace.clone(),
         work: args.work.clone().into(),
         window: args.window.clone().into(),
+        contract: args.contract.clone(),
         report: output::report(&args.output),
     };
     let answer = goodput_verbs::timeline(&request, &mut progress::inputs())?;

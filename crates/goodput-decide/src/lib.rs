@@ -3,4 +3,7 @@
 //! [`report`] reads back what the verbs wrote; everything else of this crate judges such reports, or plans before there
 //! are any.
 
+pub mod adequacy;
+pub mod compare;
+pub mod contract;
 pub mod report;

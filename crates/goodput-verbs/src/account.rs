@@ -4,17 +4,17 @@ use goodput_core::fleet::{self, FleetAccount, FleetError, FleetOptions};
 use goodput_core::records::{FleetRecords, Timeline};
 use goodput_core::runtime::RuntimeOptions;
 use goodput_core::scheduling::{Denominator, PoolSpec, SchedulingError, SchedulingOptions};
-use goodput_core::{NS_PER_SECOND, Timestamp, Window};
+use goodput_core::{Levels, NS_PER_SECOND, Timestamp, Window};
 use goodput_records::ReadReport;
 use goodput_records::scheduler::completeness;
 use goodput_records::scheduler::slurm::{SlurmOptions, node_list};
 use goodput_records::timeline::{TimelineOptions, combine_by_job};
-use goodput_report::{AccountView, ViewSettings};
+use goodput_report::{AccountView, DayView, ViewSettings};
 
 use crate::error::VerbError;
 use crate::inputs::Inputs;
 use crate::request::{AccountRequest, ReportRequest};
-use crate::{Answer, time_argument};
+use crate::{Answer, contract, time_argument};
 
 /// Points of a series that a picture keeps.
 const SERIES_POINTS: usize = 600;
@@ -46,7 +46,40 @@ pub fn account(request: &AccountRequest, inputs: &mut Inputs) -> Result<Answer<A
     let options = options(request, &mut records, from, to)?;
     let mut settings = request.report.settings()?;
     settings.job_limit = request.jobs + timelines.len();
-    view(&records, &timelines, &inputs.report, &options, settings)
+    let mut answer = view(&records, &timelines, &inputs.report, &options, settings)?;
+    contract::state(&mut answer.view.contract, request.contract.as_deref())?;
+    if request.days {
+        answer.view.days = days(&records, &timelines, &options)?;
+    }
+    Ok(answer)
+}
+
+/// Every whole day of the window accounted apart, from its start; a part of a day at the end is left out.
+fn days(
+    records: &FleetRecords,
+    timelines: &[Timeline],
+    options: &FleetOptions,
+) -> Result<Vec<DayView>, VerbError> {
+    const DAY_NS: i64 = 86_400 * NS_PER_SECOND;
+    let window = options.scheduling.window;
+    let starts = (0..window.duration_ns() / DAY_NS).map(|day| window.from().as_nanos() + day * DAY_NS);
+    starts
+        .map(|from_ns| {
+            let at = Timestamp::from_nanos;
+            let mut options = options.clone();
+            options.scheduling.window = time_argument::window(at(from_ns), at(from_ns + DAY_NS))?;
+            options.detailed_jobs = 0;
+            let day = fleet::account(records, timelines, &options).map_err(|e| refusal(&e, records))?;
+            let Levels { offered, held, retained, ideal } = day.ledger.chain().levels();
+            Ok(DayView {
+                from_ns: from_ns.into(),
+                offered_ns: offered.into(),
+                held_ns: held.into(),
+                retained_ns: retained.into(),
+                ideal_ns: ideal.into(),
+            })
+        })
+        .collect()
 }
 
 /// Accounts records that are in memory.

@@ -11,6 +11,7 @@
 
 mod account;
 mod calibrate;
+mod contract;
 mod device;
 mod error;
 mod explain;

@@ -112,6 +112,10 @@ pub struct AccountRequest {
     pub jobs: usize,
     /// The window.
     pub window: WindowRequest,
+    /// Blocks for confidence intervals: account every day apart too.
+    pub days: bool,
+    /// What is known of the measurement beside the records (`examples/contract.yaml`).
+    pub contract: Option<PathBuf>,
     /// The report.
     pub report: ReportRequest,
 }
@@ -134,6 +138,8 @@ impl Default for AccountRequest {
             planned_steps: BTreeMap::new(),
             jobs: 100,
             window: WindowRequest::default(),
+            days: false,
+            contract: None,
             report: ReportRequest::default(),
         }
     }
@@ -191,6 +197,8 @@ pub struct TimelineRequest {
     pub work: Work,
     /// The window.
     pub window: WindowRequest,
+    /// What is known of the measurement beside the log (`examples/contract.yaml`).
+    pub contract: Option<PathBuf>,
     /// The report.
     pub report: ReportRequest,
 }

@@ -17,7 +17,7 @@ use crate::error::VerbError;
 use crate::inputs::Inputs;
 use crate::request::{AccountRequest, TimelineInput, TimelineRequest};
 use crate::trace::{self, TraceRequest};
-use crate::{Answer, time_argument};
+use crate::{Answer, contract, time_argument};
 
 /// Reads the job's logs and accounts them.
 ///
@@ -58,7 +58,7 @@ pub fn timeline(args: &TimelineRequest, inputs: &mut Inputs) -> Result<Answer<Ti
     let losses = account.losses.iter().cloned().chain(program.losses).collect();
     let ledger = Ledger::new(account.window, levels, losses).map_err(|e| VerbError::new(e.to_string()))?;
     let settings = args.report.settings()?;
-    let view = TimelineView::new(
+    let mut view = TimelineView::new(
         &account,
         program.basis.as_ref().ok(),
         &ledger,
@@ -66,6 +66,7 @@ pub fn timeline(args: &TimelineRequest, inputs: &mut Inputs) -> Result<Answer<Ti
         &inputs.report,
         &settings,
     );
+    contract::state(&mut view.contract, args.contract.as_deref())?;
     let falls_short = inputs.report.is_degraded() || !account.warnings.is_empty();
     Ok(Answer { view, falls_short })
 }

@@ -109,6 +109,13 @@ impl From<DenominatorArg> for goodput_core::scheduling::Denominator {
     }
 }
 
+/// Length of the blocks of a fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BlockArg {
+    /// Days of 24 hours from the window's start.
+    Day,
+}
+
 /// Where the report goes.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
@@ -209,6 +216,12 @@ pub struct AccountArgs {
     /// Planned steps of a job in the window, as JOB=STEPS.
     #[arg(long, value_name = "JOB=STEPS", help_heading = "Accounting")]
     pub plan: Vec<String>,
+    /// What is known of the measurement beside the records: workload, quality gate, system, timing (examples/contract.yaml).
+    #[arg(long, value_name = "FILE.yaml")]
+    pub contract: Option<PathBuf>,
+    /// Account every day apart too: the blocks from which `goodput compare` makes confidence intervals.
+    #[arg(long, value_name = "LENGTH", value_enum)]
+    pub blocks: Option<BlockArg>,
     /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
@@ -287,6 +300,9 @@ pub struct TimelineArgs {
     /// Work and devices.
     #[command(flatten)]
     pub work: WorkArgs,
+    /// What is known of the measurement beside the records: workload, quality gate, system, timing (examples/contract.yaml).
+    #[arg(long, value_name = "FILE.yaml")]
+    pub contract: Option<PathBuf>,
     /// The window.
     #[command(flatten)]
     pub window: WindowArgs,

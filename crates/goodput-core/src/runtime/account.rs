@@ -1,5 +1,6 @@
 //! What is asked of a runtime account, and what it says.
 
+use super::samples::Samples;
 use crate::capacity::CapacityTime;
 use crate::ledger::Loss;
 use crate::pattern::Pattern;
@@ -106,6 +107,8 @@ pub struct RuntimeAccount {
     pub steps: StepCounts,
     /// Durations of retained steady steps, input wait excluded; of a record of several steps their mean.
     pub step_times: StepTimes,
+    /// The same time in blocks, for confidence intervals.
+    pub samples: Samples,
     /// Times between the held intervals: queue wait, beside the product.
     pub queue_wait_ns: i64,
     /// Whether the log records commits.

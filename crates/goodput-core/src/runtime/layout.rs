@@ -8,6 +8,7 @@ use super::log_order::{ClockStep, Epochs};
 use super::pace::{Pace, scale};
 use super::painter::{Painter, Part, Scene, Tally};
 use super::retention::Laid;
+use super::samples::StepBlock;
 use super::{HeldInterval, RuntimeOptions, Segment};
 use crate::capacity::CapacityTime;
 use crate::pattern::Pattern;
@@ -34,6 +35,8 @@ pub(super) struct LaidOut {
     pub stories: Vec<Story>,
     pub steps: StepCounts,
     pub step_times: StepTimes,
+    /// Retained steady records, in log order.
+    pub steady: Vec<StepBlock>,
     pub work: RetainedWork,
 }
 
@@ -45,7 +48,7 @@ impl Layout<'_> {
             Painter::new(self.clock, &self.executions.declared, self.held.len(), self.timeline.source);
         let mut epochs = Epochs::new(self.clock_steps);
         let mut steps = StepCounts::default();
-        let mut durations = Vec::with_capacity(self.executions.laid.len());
+        let mut steady = Vec::with_capacity(self.executions.laid.len());
         let mut work = RetainedWork::default();
         // One log may give FLOPs of some steps and only tokens of others: then tokens are turned into FLOPs.
         let mixed = self.timeline.work.iter().any(|w| w.model_flops > 0);
@@ -98,7 +101,8 @@ impl Layout<'_> {
                 if self.window.interval().contains(step.start) {
                     fate.count(&mut steps);
                     if !warm && laid.discarded == 0 && laid.pending == 0 {
-                        durations.push(laid.net_ns / i64::from(step.count.max(1)));
+                        let steps = u64::from(step.count.max(1));
+                        steady.push(StepBlock { steps, productive_ns: laid.net_ns });
                     }
                 }
             }
@@ -107,8 +111,9 @@ impl Layout<'_> {
             paint_gap(&mut painter, last, epochs.of(usize::MAX));
         }
         let (tally, lanes) = painter.finish();
-        let step_times = StepTimes::of(&mut durations);
-        LaidOut { tally, lanes, stories, steps, step_times, work }
+        let mean_ns = |b: &StepBlock| b.productive_ns / i64::try_from(b.steps).unwrap_or(i64::MAX);
+        let step_times = StepTimes::of(&mut steady.iter().map(mean_ns).collect::<Vec<_>>());
+        LaidOut { tally, lanes, stories, steps, step_times, steady, work }
     }
 
     /// Work in FLOPs: of tokens without FLOPs per token nothing is known.

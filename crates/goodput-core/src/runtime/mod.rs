@@ -17,6 +17,7 @@ mod log_order;
 mod pace;
 mod painter;
 mod retention;
+mod samples;
 mod step_times;
 mod suspension;
 mod warnings;
@@ -25,6 +26,8 @@ pub use account::{
     Allocation, HeldInterval, Measured, RankTimes, RetainedWork, RuntimeAccount, RuntimeError,
     RuntimeOptions, Segment, StepCounts, StepTimes, Use,
 };
+
+pub use samples::{Cycle, Samples, StepBlock};
 
 use cause::Cause;
 use clock::HeldClock;
@@ -111,6 +114,8 @@ pub fn account(
         losses.sort_by_key(|l| l.pattern);
     }
     let devices_known = held::devices_known(timeline, allocation);
+    let struck = laid_out.stories.iter().flat_map(|story| &story.causes).map(|&(at, _)| at).collect();
+    let samples = Samples::new(&laid_out.lanes, struck, window, &laid_out.steady);
     let warnings = warnings::of(&warnings::Evidence {
         timeline,
         allocation,
@@ -134,6 +139,7 @@ pub fn account(
         fault_free_step_ns: pace.typical(&executions),
         steps: laid_out.steps,
         step_times: laid_out.step_times,
+        samples,
         queue_wait_ns: held::queue_wait_ns(&held, window),
         commits: timeline.commits,
         measured: measured(timeline, &laid_out, &executions, &clock, window),

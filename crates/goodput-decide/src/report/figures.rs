@@ -6,6 +6,7 @@ use goodput_core::Boundary;
 use serde::Deserialize;
 
 use super::exact::Exact;
+use crate::contract::{self, Known, Source};
 
 /// What the figures are measured over, as the records say it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -29,6 +30,79 @@ pub struct Contract {
     pub software: Vec<Software>,
     /// How much the evidence settles.
     pub coverage: Coverage,
+    /// The conditions of the measurement contract.
+    #[serde(default)]
+    pub conditions: Vec<StatedCondition>,
+}
+
+/// One condition of the measurement contract.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct StatedCondition {
+    /// Its key.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// Where it is known from.
+    pub source: Source,
+}
+
+impl Contract {
+    /// The measurement contract.
+    ///
+    /// # Errors
+    /// The name of a condition that is none.
+    pub fn measured(&self) -> Result<contract::Contract, String> {
+        let mut measured = contract::Contract::default();
+        for StatedCondition { field, value, source } in &self.conditions {
+            let of = contract::condition(field).ok_or_else(|| field.clone())?;
+            measured.insert(of, Known { value: value.clone(), source: *source });
+        }
+        Ok(measured)
+    }
+}
+
+/// One day of a fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Day {
+    /// Its start.
+    pub from_ns: Exact,
+    /// Offered.
+    pub offered_ns: Exact,
+    /// Held.
+    pub held_ns: Exact,
+    /// Retained.
+    pub retained_ns: Exact,
+    /// Ideal.
+    pub ideal_ns: Exact,
+}
+
+/// What a job's confidence intervals are made from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Samples {
+    /// Between interruptions.
+    pub cycles: Vec<Cycle>,
+    /// Consecutive steady steps.
+    pub step_blocks: Vec<StepBlock>,
+}
+
+/// From one launch or interruption to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Cycle {
+    /// Its start.
+    pub from_ns: Exact,
+    /// Held.
+    pub held_ns: Exact,
+    /// Retained.
+    pub retained_ns: Exact,
+}
+
+/// Consecutive steady steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct StepBlock {
+    /// How many.
+    pub steps: u64,
+    /// Their durations without input wait.
+    pub productive_ns: Exact,
 }
 
 /// A half-open window, nanoseconds since 1970.

@@ -7,11 +7,13 @@ mod figures;
 
 pub use exact::Exact;
 pub use figures::{
-    CapacityTime, Contract, Coverage, Factor, FactorBounds, Ideal, Job, Loss, Measured, Pool, Ranks,
-    Software, StepTimes, Steps, Waits, WindowStamps,
+    CapacityTime, Contract, Coverage, Cycle, Day, Factor, FactorBounds, Ideal, Job, Loss, Measured, Pool,
+    Ranks, Samples, Software, StatedCondition, StepBlock, StepTimes, Steps, Waits, WindowStamps,
 };
 
 use serde::Deserialize;
+
+use crate::adequacy::Evidence;
 
 /// A report of a fleet or of one job.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,9 @@ pub struct AccountReport {
     /// The jobs.
     #[serde(default)]
     pub jobs: Vec<Job>,
+    /// Day by day, where it was asked for (`--blocks day`).
+    #[serde(default)]
+    pub days: Vec<Day>,
 }
 
 /// What of `goodput.timeline/1` a decision needs.
@@ -68,6 +73,11 @@ pub struct TimelineReport {
     pub ranks: Option<Ranks>,
     /// Events as counted and timed.
     pub measured: Measured,
+    /// Time between held intervals.
+    pub queue_wait_ns: Option<Exact>,
+    /// What confidence intervals are made from.
+    #[serde(default)]
+    pub samples: Samples,
 }
 
 /// Why a file is no report that can be judged.
@@ -130,6 +140,31 @@ impl Report {
         match self {
             Self::Account(report) => &report.contract,
             Self::Timeline(report) => &report.contract,
+        }
+    }
+
+    /// What the windows of the factors rest on.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        let of = |steps: Option<u64>, measured: &[Measured]| Evidence {
+            steady_steps: steps,
+            interruptions: (!measured.is_empty())
+                .then(|| measured.iter().map(|m| m.failures + m.preemptions).sum()),
+            failures: measured.iter().map(|m| m.failures).sum(),
+            held_ns: measured.iter().map(|m| m.held_ns.0 as f64).sum(),
+            ..Evidence::default()
+        };
+        match self {
+            Self::Timeline(job) => of(Some(job.step_times.count), &[job.measured]),
+            Self::Account(fleet) => {
+                let logged: Vec<Measured> = fleet.jobs.iter().filter_map(|job| job.measured).collect();
+                let counts = fleet.jobs.iter().filter_map(|job| job.step_times).map(|times| times.count);
+                let window = self.contract().window;
+                Evidence {
+                    pool_window_ns: Some((window.to_ns.0 - window.from_ns.0) as f64),
+                    ..of((!logged.is_empty()).then(|| counts.sum()), &logged)
+                }
+            }
         }
     }
 

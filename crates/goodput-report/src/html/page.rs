@@ -236,7 +236,11 @@ pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> S
         id: "contract",
         title: "The contract",
         intro: "Two reports may be compared when these agree.".to_owned(),
-        blocks: vec![Block::Definitions(definitions)],
+        blocks: vec![
+            Block::Lines(words::contract(contract)),
+            Block::Definitions(definitions),
+            Block::Table("Conditions and where they are known from".to_owned(), table::conditions(contract)),
+        ],
     }
 }
 

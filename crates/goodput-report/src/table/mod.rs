@@ -1,6 +1,7 @@
 //! Tables that more than one renderer shows: what stands in each row, free of how it is drawn.
 
 mod chain;
+mod conditions;
 mod explain;
 mod fleet;
 mod flops;
@@ -15,6 +16,7 @@ mod trace_plan;
 pub(crate) mod validation;
 
 pub(crate) use chain::{chain, job_chain};
+pub(crate) use conditions::conditions;
 pub(crate) use explain::{
     explain_findings, explained_exchanges, explained_kernels, explained_ranks, explained_stages,
     explained_terms, same_job,

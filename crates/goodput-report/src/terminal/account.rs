@@ -50,4 +50,7 @@ fn header(page: &mut Page, view: &AccountView) {
     for line in words::fleet_contract(view) {
         page.line(&line);
     }
+    for line in words::contract(&view.contract) {
+        page.note(&line);
+    }
 }

@@ -44,4 +44,7 @@ fn header(page: &mut Page, view: &TimelineView) {
     for line in words::job_contract(view) {
         page.line(&line);
     }
+    for line in words::contract(&view.contract) {
+        page.note(&line);
+    }
 }

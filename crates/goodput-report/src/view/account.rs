@@ -9,6 +9,7 @@ use goodput_records::ReadReport;
 use serde::Serialize;
 
 use super::classes::WorkloadClassView;
+use super::conditions::{DayView, Measurements};
 use super::contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, denominator_key,
 };
@@ -53,6 +54,8 @@ pub struct AccountView {
     pub jobs: Vec<JobView>,
     /// The other jobs, summed.
     pub jobs_omitted: OmittedJobsView,
+    /// Day by day, where it was asked for.
+    pub days: Vec<DayView>,
     /// Orchestrator tiers: evidence beside the factors.
     pub tiers: TiersView,
     /// In service over installed.
@@ -136,6 +139,7 @@ impl AccountView {
             cohorts: account.scheduling.cohorts.iter().map(CohortView::new).collect(),
             jobs: listed.iter().map(|job| JobView::new(job, &context)).collect(),
             jobs_omitted,
+            days: Vec::new(),
             tiers: TiersView {
                 allocated_ns: account.tiers.allocated.into(),
                 active_ns: account.tiers.active.map(Into::into),
@@ -189,10 +193,15 @@ fn contract(account: &FleetAccount, records: &FleetRecords, settings: &ViewSetti
             ideals.entry(key).or_insert_with(ideal).jobs += 1;
         }
     }
+    let pools: Vec<String> =
+        account.scheduling.pools.iter().map(|p| records.symbols.get(p.name).to_owned()).collect();
+    let denominator = denominator_key(account.scheduling.denominator);
+    let jobs = account.jobs.iter().filter_map(|job| job.runtime.as_ref());
+    let measured = Measurements::new(jobs, Some((denominator, account.window.duration_ns() as f64)));
     ContractView {
         scope: "fleet",
         window: account.window.into(),
-        denominator: denominator_key(account.scheduling.denominator),
+        denominator,
         devices: account.scheduling.fleet.devices,
         device_types: device_types(records),
         ideals: ideals.into_values().collect(),
@@ -206,7 +215,12 @@ fn contract(account: &FleetAccount, records: &FleetRecords, settings: &ViewSetti
             ..CoverageView::of(chain)
         },
         commits,
+        conditions: Vec::new(),
+        statistics: Vec::new(),
+        measured: Default::default(),
+        measurements: Measurements::default(),
     }
+    .recorded(measured, &pools, true)
 }
 
 fn lanes(account: &FleetAccount, records: &FleetRecords, settings: &ViewSettings) -> LanesView {

@@ -5,6 +5,7 @@ use goodput_core::scheduling::Denominator;
 use goodput_core::{Boundary, Chain, Window};
 use serde::Serialize;
 
+use super::conditions::{ConditionView, FactorStatisticsView, Measurements};
 use super::exact::Exact;
 use crate::number::rfc3339;
 
@@ -31,6 +32,16 @@ pub struct ContractView {
     pub coverage: CoverageView,
     /// Jobs by what their log says of commits.
     pub commits: CommitsView,
+    /// The conditions that are known, and where from.
+    pub conditions: Vec<ConditionView>,
+    /// How each factor was measured, and whether its window is long enough.
+    pub statistics: Vec<FactorStatisticsView>,
+    /// The same as a contract.
+    #[serde(skip)]
+    pub(crate) measured: goodput_decide::contract::Contract,
+    /// What the statistics are made from.
+    #[serde(skip)]
+    pub(crate) measurements: Measurements,
 }
 
 /// The window `[from, to)`.

@@ -6,6 +6,7 @@ mod calibration;
 mod classes;
 mod collect;
 mod composed;
+mod conditions;
 mod contract;
 mod exact;
 mod explain;
@@ -35,6 +36,7 @@ pub use calibration::{AppliedFactorView, CalibrationView};
 pub use classes::WorkloadClassView;
 pub use collect::{CollectedRunView, CollectionView, RefusedRunView, RefusedSourceView, StatedValueView};
 pub use composed::{ComposedTermView, ComposedView, EttrView, SizePointView};
+pub use conditions::{ConditionView, CycleView, DayView, FactorStatisticsView, SamplesView, StepBlockView};
 pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
 };

@@ -8,6 +8,7 @@ use goodput_records::ReadReport;
 use serde::Serialize;
 
 use super::composed::{ComposedView, EttrView};
+use super::conditions::{Measurements, SamplesView};
 use super::contract::{CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView};
 use super::exact::Exact;
 use super::jobs::ProgramBasisView;
@@ -55,6 +56,8 @@ pub struct TimelineView {
     pub commits: &'static str,
     /// Events as counted and timed.
     pub measured: MeasuredView,
+    /// What confidence intervals are made from.
+    pub samples: SamplesView,
     /// The composed first-order model beside the measured shares.
     pub composed: Option<ComposedView>,
     /// Effective training time ratio, under its own definition.
@@ -141,6 +144,7 @@ impl TimelineView {
             queue_wait_ns: runtime.queue_wait_ns.into(),
             commits: commits_key(runtime.commits),
             measured: runtime.measured.into(),
+            samples: (&runtime.samples).into(),
             composed: ComposedView::new(runtime),
             ettr: EttrView::new(runtime),
             work: WorkView {
@@ -212,5 +216,10 @@ fn contract(
         },
         coverage: CoverageView { timelines: Some(1.0), ..CoverageView::of(ledger.chain()) },
         commits,
+        conditions: Vec::new(),
+        statistics: Vec::new(),
+        measured: Default::default(),
+        measurements: Measurements::default(),
     }
+    .recorded(Measurements::new(std::iter::once(runtime), None), &[], runtime.devices_known)
 }

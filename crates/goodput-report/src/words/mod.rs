@@ -1,11 +1,13 @@
 //! Sentences that more than one renderer prints.
 
+mod contract;
 mod explain;
 mod predict;
 mod search;
 mod trace;
 mod validation;
 
+pub(crate) use contract::contract;
 pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};
 pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step};
 pub(crate) use search::{layout, search_title, searched};

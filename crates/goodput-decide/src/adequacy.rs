@@ -1,0 +1,191 @@
+//! Whether a window is long enough for each factor. Each factor loses time on its own scale: program goodput in every step,
+//! runtime goodput in interruptions, scheduling goodput over cycles of demand.
+
+use goodput_core::Boundary;
+
+/// Steady steps from which program goodput is well estimated: several hundred.
+pub const STEADY_STEPS: u64 = 300;
+/// Interruptions from which runtime goodput is well estimated: several cycles.
+pub const INTERRUPTIONS: u64 = 5;
+/// Longest part of a day left over, as a share of the window, for it to count as whole demand cycles.
+const LEFT_OVER: f64 = 0.05;
+
+const HOUR_NS: f64 = 3.6e12;
+const DAY_NS: f64 = 24.0 * HOUR_NS;
+
+/// What of a window is known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Evidence {
+    /// Retained steady steps; `None` where no log tells.
+    pub steady_steps: Option<u64>,
+    /// Failures and preemptions; `None` where no log tells.
+    pub interruptions: Option<u64>,
+    /// Of these, failures.
+    pub failures: u64,
+    /// Wall time held by the jobs with a log, ns.
+    pub held_ns: f64,
+    /// Mean time between failures that somebody states, hours.
+    pub mtbf_hours: Option<f64>,
+    /// Length of the window, ns; `None` where there is no pool.
+    pub pool_window_ns: Option<f64>,
+}
+
+/// The judgement of one factor's window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Adequacy {
+    /// The factor.
+    pub boundary: Boundary,
+    /// Whether the window is long enough.
+    pub adequate: bool,
+    /// What is counted: steady steps, interruptions, days.
+    pub unit: &'static str,
+    /// How many the window holds; `None` where no record tells.
+    pub seen: Option<f64>,
+    /// How many are needed.
+    pub needed: f64,
+    /// Probability that a window as short as this sees no failure: exp(-held / MTBF), failures taken as a Poisson process.
+    pub no_failure: Option<f64>,
+    /// The judgement in a sentence.
+    pub sentence: String,
+}
+
+/// Judges each factor that the records have.
+#[must_use]
+pub fn judge(evidence: &Evidence) -> Vec<Adequacy> {
+    let mut judged = Vec::new();
+    judged.extend(evidence.pool_window_ns.map(scheduling));
+    judged.push(runtime(evidence));
+    judged.push(program(evidence.steady_steps));
+    judged
+}
+
+fn program(steps: Option<u64>) -> Adequacy {
+    let adequate = steps.is_some_and(|steps| steps >= STEADY_STEPS);
+    let sentence = match steps {
+        Some(steps) if adequate => format!("program goodput rests on {steps} steady steps"),
+        Some(steps) => format!(
+            "program goodput rests on {steps} steady steps: several hundred ({STEADY_STEPS}) are needed for a steady figure"
+        ),
+        None => "program goodput: no timeline tells how many steady steps it rests on".to_owned(),
+    };
+    Adequacy {
+        boundary: Boundary::Program,
+        adequate,
+        unit: "steady steps",
+        seen: steps.map(|steps| steps as f64),
+        needed: STEADY_STEPS as f64,
+        no_failure: None,
+        sentence,
+    }
+}
+
+fn runtime(evidence: &Evidence) -> Adequacy {
+    let seen = evidence.interruptions;
+    let hours = evidence.held_ns / HOUR_NS;
+    let logged = (evidence.failures > 0).then(|| hours / evidence.failures as f64);
+    let mtbf =
+        evidence.mtbf_hours.map(|hours| (hours, "stated")).or(logged.map(|hours| (hours, "from the log")));
+    let no_failure = mtbf.filter(|&(mtbf, _)| mtbf > 0.0).map(|(mtbf, _)| (-hours / mtbf).exp());
+    let adequate = seen.is_some_and(|seen| seen >= INTERRUPTIONS);
+    let mut sentence = match seen {
+        Some(seen) if adequate => format!("runtime goodput spans {}", interruptions(seen)),
+        Some(seen) => format!(
+            "runtime goodput spans {} in {hours:.1} held hours: several cycles ({INTERRUPTIONS}) are needed",
+            interruptions(seen)
+        ),
+        None => "runtime goodput: no timeline tells how many interruptions the window holds".to_owned(),
+    };
+    match (mtbf, no_failure) {
+        (Some((mtbf, from)), Some(none)) => sentence.push_str(&format!(
+            "; at an MTBF of {mtbf:.1} h ({from}) a window this short sees no failure with probability {none:.2}"
+        )),
+        _ if seen.is_some() => {
+            sentence.push_str("; no failure was logged: state statistics.mtbf_hours in the contract");
+        }
+        _ => {}
+    }
+    Adequacy {
+        boundary: Boundary::Runtime,
+        adequate,
+        unit: "interruptions",
+        seen: seen.map(|seen| seen as f64),
+        needed: INTERRUPTIONS as f64,
+        no_failure,
+        sentence,
+    }
+}
+
+fn interruptions(count: u64) -> String {
+    match count {
+        0 => "no interruption".to_owned(),
+        1 => "1 interruption".to_owned(),
+        count => format!("{count} interruptions"),
+    }
+}
+
+fn scheduling(window_ns: f64) -> Adequacy {
+    let days = window_ns / DAY_NS;
+    let whole = days.round().max(1.0);
+    let adequate = days >= 1.0 - LEFT_OVER && (days - whole).abs() <= LEFT_OVER * days;
+    let weeks = days / 7.0;
+    let sentence = if !adequate {
+        format!(
+            "scheduling goodput spans {days:.2} days, no whole demand cycles: choose a multiple of 24 h, better of 7 d"
+        )
+    } else if days < 7.0 * (1.0 - LEFT_OVER) {
+        format!("scheduling goodput spans {days:.1} days: whole daily cycles, no whole week")
+    } else {
+        format!("scheduling goodput spans {days:.1} days ({weeks:.1} weeks)")
+    };
+    Adequacy {
+        boundary: Boundary::Scheduling,
+        adequate,
+        unit: "days",
+        seen: Some(days),
+        needed: 1.0,
+        no_failure: None,
+        sentence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_factor_has_its_own_scale() {
+        let day = Evidence {
+            steady_steps: Some(5000),
+            interruptions: Some(0),
+            held_ns: DAY_NS,
+            mtbf_hours: Some(302.0),
+            pool_window_ns: Some(DAY_NS),
+            failures: 0,
+        };
+        let [scheduling, runtime, program] = judge(&day).try_into().unwrap();
+        assert!(program.adequate && scheduling.adequate && !runtime.adequate);
+        // A day at one failure in 302 h: most such days see none.
+        assert!((runtime.no_failure.unwrap() - (-24.0f64 / 302.0).exp()).abs() < 1e-12);
+        assert!(scheduling.sentence.contains("no whole week"), "{}", scheduling.sentence);
+    }
+
+    #[test]
+    fn the_log_gives_the_mtbf_where_nobody_states_it() {
+        let log =
+            Evidence { interruptions: Some(6), failures: 3, held_ns: 300.0 * HOUR_NS, ..Evidence::default() };
+        let runtime = &judge(&log)[0];
+        assert!(runtime.adequate);
+        assert!((runtime.no_failure.unwrap() - (-3.0f64).exp()).abs() < 1e-12);
+        let unknown = judge(&Evidence { interruptions: Some(0), held_ns: HOUR_NS, ..Evidence::default() });
+        assert!(unknown[0].sentence.contains("mtbf_hours"));
+        assert!(!unknown[1].adequate && unknown[1].seen.is_none());
+    }
+
+    #[test]
+    fn a_part_of_a_day_is_no_demand_cycle() {
+        assert!(!scheduling(0.4 * DAY_NS).adequate);
+        assert!(!scheduling(1.5 * DAY_NS).adequate);
+        assert!(scheduling(30.5 * DAY_NS).adequate);
+        assert!(scheduling(7.0 * DAY_NS).adequate);
+    }
+}
