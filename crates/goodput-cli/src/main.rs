@@ -4,6 +4,7 @@ mod account;
 mod args;
 mod calibrate;
 mod collect;
+mod compare;
 mod demo;
 mod error;
 mod explain;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let answer = match command {
         Command::Account(args) => account::run(&args),
         Command::Timeline(args) => timeline::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Predict(args) => predict::run(&args),

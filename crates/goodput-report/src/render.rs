@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
 use crate::view::{
-    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, MeasuredTablesView, MfuAuditView,
-    PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
+    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, MeasuredTablesView,
+    MfuAuditView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -70,6 +70,21 @@ impl TimelineView {
             Format::Json => json::render(self)?,
             Format::Html => html::timeline(self)?,
             Format::OpenMetrics => openmetrics::timeline(self)?,
+        })
+    }
+}
+
+impl CompareView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoMetrics`] for OpenMetrics: a comparison is of two moments.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::comparison(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::comparison(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
         })
     }
 }

@@ -11,6 +11,7 @@
 
 mod account;
 mod calibrate;
+mod compare;
 mod contract;
 mod device;
 mod error;
@@ -34,6 +35,7 @@ mod validate;
 
 pub use account::{account, account_records, default_options};
 pub use calibrate::{CalibrateRequest, calibrate};
+pub use compare::{CompareRequest, compare};
 pub use error::{Place, VerbError};
 pub use explain::{ExplainRequest, explain};
 pub use fleet_file::fleet_file;

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod calibrate;
+mod compare;
 mod explain;
 mod predict;
 mod search;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_verbs::{WindowRequest, Work};
 
 pub use calibrate::{CalibrateArgs, TablesArgs};
+pub use compare::CompareArgs;
 pub use explain::ExplainArgs;
 pub use predict::PredictArgs;
 pub use search::SearchArgs;
@@ -40,6 +42,8 @@ pub enum Command {
     Account(AccountArgs),
     /// One job's runtime goodput from its own log.
     Timeline(TimelineArgs),
+    /// Two reports under one contract: the product of the ratios with its interval, and whether to keep the change.
+    Compare(CompareArgs),
     /// Where the device-time of the steps went, over all ranks, from step traces.
     Trace(TraceArgs),
     /// Step time, MFU and memory of a parallel layout, term by term.

@@ -3,6 +3,7 @@
 
 mod account;
 mod charts;
+mod compare;
 mod drawings;
 mod explain;
 mod page;
@@ -14,7 +15,8 @@ mod trace;
 mod validate;
 
 use crate::view::{
-    AccountView, ExplainView, PredictionView, SearchView, TimelineView, TraceView, ValidationView,
+    AccountView, CompareView, ExplainView, PredictionView, SearchView, TimelineView, TraceView,
+    ValidationView,
 };
 
 /// A fleet's account as one HTML page.
@@ -31,6 +33,14 @@ pub fn account(view: &AccountView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn timeline(view: &TimelineView) -> Result<String, askama::Error> {
     timeline::page(view).render()
+}
+
+/// Two measurements compared as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn comparison(view: &CompareView) -> Result<String, askama::Error> {
+    compare::page(view).render()
 }
 
 /// A step trace as one HTML page.

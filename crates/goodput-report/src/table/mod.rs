@@ -1,6 +1,7 @@
 //! Tables that more than one renderer shows: what stands in each row, free of how it is drawn.
 
 mod chain;
+mod compare;
 mod conditions;
 mod explain;
 mod fleet;
@@ -16,6 +17,7 @@ mod trace_plan;
 pub(crate) mod validation;
 
 pub(crate) use chain::{chain, job_chain};
+pub(crate) use compare::{compared_conditions, compared_factors, compared_windows};
 pub(crate) use conditions::conditions;
 pub(crate) use explain::{
     explain_findings, explained_exchanges, explained_kernels, explained_ranks, explained_stages,

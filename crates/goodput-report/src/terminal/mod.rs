@@ -3,6 +3,7 @@
 mod account;
 mod calibrate;
 mod collect;
+mod compare;
 mod explain;
 mod flops;
 mod mfu;
@@ -17,8 +18,8 @@ mod validate;
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, MeasuredTablesView, MfuAuditView,
-    PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
+    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, MeasuredTablesView,
+    MfuAuditView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -29,6 +30,11 @@ pub fn account(view: &AccountView, style: TerminalStyle) -> String {
 /// One job's account as a terminal page.
 pub fn timeline(view: &TimelineView, style: TerminalStyle) -> String {
     timeline::render(view, style)
+}
+
+/// Two measurements compared as a terminal page.
+pub fn comparison(view: &CompareView, style: TerminalStyle) -> String {
+    compare::render(view, style)
 }
 
 /// A step trace as a terminal page.

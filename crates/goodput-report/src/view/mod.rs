@@ -5,6 +5,7 @@ mod calibrate;
 mod calibration;
 mod classes;
 mod collect;
+mod compare;
 mod composed;
 mod conditions;
 mod contract;
@@ -35,6 +36,10 @@ pub use calibrate::{
 pub use calibration::{AppliedFactorView, CalibrationView};
 pub use classes::WorkloadClassView;
 pub use collect::{CollectedRunView, CollectionView, RefusedRunView, RefusedSourceView, StatedValueView};
+pub use compare::{
+    AdequacyView, CompareView, CouplingView, DifferenceView, FactorMoveView, MeasuredSideView, RatioView,
+    StatisticalEfficiencyView, TimeToResultView,
+};
 pub use composed::{ComposedTermView, ComposedView, EttrView, SizePointView};
 pub use conditions::{ConditionView, CycleView, DayView, FactorStatisticsView, SamplesView, StepBlockView};
 pub use contract::{

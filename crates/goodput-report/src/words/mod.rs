@@ -1,5 +1,6 @@
 //! Sentences that more than one renderer prints.
 
+mod compare;
 mod contract;
 mod explain;
 mod predict;
@@ -7,6 +8,7 @@ mod search;
 mod trace;
 mod validation;
 
+pub(crate) use compare::{compare_answer, compare_beside, compare_scope, compare_title, ratio};
 pub(crate) use contract::contract;
 pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};
 pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step};
