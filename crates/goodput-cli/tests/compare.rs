@@ -176,20 +176,19 @@ fn bad_input_names_the_field_and_the_need() {
 #[test]
 fn a_fleet_accounts_its_days() {
     let folder = tempfile::tempdir().unwrap();
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fleet.yaml");
     let here = folder.path().display().to_string();
-    assert!(run(&["simulate", example, "-o", &here]).status.success());
+    assert!(run(&["demo", "--records", &here]).status.success());
     let file = |name: &str| folder.path().join(name).display().to_string();
     let truth: Value = serde_json::from_str(&std::fs::read_to_string(file("truth.json")).unwrap()).unwrap();
     let from: i64 = truth["window"]["from_ns"].as_str().unwrap().parse::<i64>().unwrap() / 1_000_000_000;
     let (sacct, events, nodes) = (file("sacct.txt"), file("events.txt"), file("nodes.txt"));
-    let (start, end) = (from.to_string(), (from + 2 * 86_400).to_string());
+    let (start, end) = (from.to_string(), (from + 7 * 86_400).to_string());
     let mut args =
         vec!["account", "--time-zone", "UTC", "--sacct", &sacct, "--events", &events, "--nodes", &nodes];
     args.extend(["--from", &start, "--to", &end, "--blocks", "day", "--format", "json"]);
     let report = json(&args);
     let days = report["days"].as_array().unwrap();
-    assert_eq!(days.len(), 2);
+    assert_eq!(days.len(), 7);
     let sum =
         |level: &str| days.iter().map(|d| d[level].as_str().unwrap().parse::<i128>().unwrap()).sum::<i128>();
     for level in ["offered_ns", "held_ns"] {

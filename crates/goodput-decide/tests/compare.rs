@@ -237,6 +237,17 @@ fn a_fleet_is_judged_on_its_days() {
     assert_eq!(found.coupling.unwrap().0, Coupling::SchedulingLever);
     // No job of the fleet has a log, so that nobody knows how many interruptions the weeks held.
     assert_eq!(found.verdict, Verdict::NotDecided);
+    // Scheduler records alone settle scheduling goodput: its ratio is given, the verdict stays open.
+    let unlogged = |mut report: Report| {
+        if let Report::Account(account) = &mut report {
+            account.factor_bounds.runtime.settled = None;
+            account.factor_bounds.program.settled = None;
+        }
+        report
+    };
+    let found = compare(&unlogged(before.clone()), &unlogged(after.clone()), &Options::default()).unwrap();
+    assert_eq!((found.factors.len(), found.verdict), (1, Verdict::NotDecided));
+    assert!(found.product.interval.is_some_and(|i| i.low > 1.0), "{:?}", found.product);
     // Without days there is no interval.
     let bare = |mut report: Report| {
         if let Report::Account(account) = &mut report {

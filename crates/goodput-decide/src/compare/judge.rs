@@ -229,16 +229,25 @@ fn factors(
     let mut drawn = Vec::new();
     if let (Report::Account(_), Report::Account(_)) = (before, after) {
         let days = both(|b| b.days.as_ref());
-        let joint = days.and_then(|(one, other)| {
-            bootstrap::deviations(one, other, &[(1, 0), (2, 1), (3, 2)], options.resamples, &mut rng)
-        });
-        for (i, boundary) in Boundary::ALL.into_iter().enumerate() {
+        // A factor that neither side settles is left out, which leaves the verdict open.
+        let known = |&boundary: &Boundary| {
+            [before, after].iter().any(|r| r.factors().get(boundary).is_some_and(|f| f.settled.is_some()))
+        };
+        let boundaries: Vec<Boundary> = Boundary::ALL.into_iter().filter(known).collect();
+        let levels: Vec<(usize, usize)> = boundaries.iter().map(|&b| (b as usize + 1, b as usize)).collect();
+        let joint = days
+            .and_then(|(one, other)| bootstrap::deviations(one, other, &levels, options.resamples, &mut rng));
+        for (i, boundary) in boundaries.into_iter().enumerate() {
             let values = values(before, after, boundary)?;
             let of = joint.as_ref().map(|joint| joint[i].clone());
             let decides = lever == Lever::Pool || boundary != Boundary::Scheduling;
             let moved =
                 moved(before, after, boundary, Some(values), None, (days, "days"), of.as_ref(), options);
             drawn.push((FactorMove { decides, ..moved }, of));
+        }
+        if !drawn.iter().any(|(moved, _)| moved.decides) {
+            // Names what is missing.
+            values(before, after, Boundary::Runtime)?;
         }
         return Ok(drawn);
     }
@@ -372,6 +381,13 @@ fn verdict(
         return (Verdict::Reject, vec![reason]);
     }
     let mut open = Vec::new();
+    for boundary in [Boundary::Runtime, Boundary::Program] {
+        if !factors.iter().any(|f| f.boundary == boundary) {
+            open.push(format!(
+                "{boundary} goodput is settled on neither side: the product is that of the other factors"
+            ));
+        }
+    }
     if only_the_pool_tells {
         open.push(
             "a policy that moves capacity between jobs differs: what the other jobs lost does not show in one job; compare two reports of goodput account".to_owned(),

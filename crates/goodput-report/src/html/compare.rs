@@ -30,10 +30,12 @@ pub(super) fn page(view: &CompareView) -> Page {
         id: "conditions",
         title: "Conditions that differ",
         intro: "Two measurements differ only by the change where their contracts agree.".to_owned(),
-        blocks: vec![Block::Table(
-            "What the comparison cannot attribute".to_owned(),
-            table::compared_conditions(view, Detail::Full),
-        )],
+        blocks: vec![if view.differences.is_empty() {
+            Block::Lines(vec!["None of those that both contracts know.".to_owned()])
+        } else {
+            let table = table::compared_conditions(view, Detail::Full);
+            Block::Table("What the comparison cannot attribute".to_owned(), table)
+        }],
     });
     sections.push(Section {
         id: "windows",

@@ -69,7 +69,7 @@ pub(crate) fn compare_scope(view: &CompareView) -> Vec<String> {
         let length = duration(side.to_ns.as_i64().saturating_sub(side.from_ns.as_i64()));
         let of = side.job.as_ref().map_or_else(|| side.scope.clone(), |job| format!("job {job}"));
         format!(
-            "{name}: {} ({of}, {} devices, of {}), {} to {} UTC ({length})",
+            "{name}: {} ({of}, {} devices, denominator {}), {} to {} UTC ({length})",
             side.report,
             side.devices,
             side.denominator.replace('_', " "),

@@ -61,8 +61,9 @@ pub(in crate::html) fn iso_product(view: &CompareView) -> Option<Chart> {
             .marker(Marker::new().color(colour).size(12).symbol(symbol))
             .hover_text_array(vec![hover])
             .hover_info(HoverInfo::Text);
-        let above = if i == 0 { -0.035 } else { 0.035 };
-        labels.push(label_at(p, r + above, side));
+        // Below and outside, clear of the room above and beside.
+        let aside = if i == 0 { -0.03 } else { 0.03 };
+        labels.push(label_at(p + aside, r - 0.035, side));
         if i == 1 {
             if let Some(bars) = interval(program) {
                 point = point.error_x(bars);
