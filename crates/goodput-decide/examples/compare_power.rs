@@ -6,7 +6,7 @@ mod history;
 use goodput_decide::compare::{Options, Verdict, compare};
 use history::{Job, USUAL};
 
-const PAIRS: u64 = 1000;
+const PAIRS: u64 = 300;
 
 fn main() {
     println!("change                              true ratio  covered  accept  reject  not decided");
@@ -28,7 +28,7 @@ fn main() {
         let (mut covered, mut verdicts) = (0, [0; 3]);
         for pair in 0..PAIRS {
             let (one, other) = (USUAL.report(2 * pair, 0), after.report(2 * pair + 1, 60));
-            let Ok(found) = compare(&one, &other, &Options { resamples: 1000, ..Options::default() }) else {
+            let Ok(found) = compare(&one, &other, &Options { resamples: 400, ..Options::default() }) else {
                 continue;
             };
             let interval = found.product.interval;

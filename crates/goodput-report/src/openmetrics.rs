@@ -95,7 +95,10 @@ impl Family {
                 "goodput_loss_device_seconds",
                 "Capacity-time lost in the window, at the first boundary it failed to cross.",
             ),
-            Self::Factor => ("goodput_factor", "Goodput factor on its settled share."),
+            Self::Factor => (
+                "goodput_factor",
+                "Scheduling goodput (held over offered), runtime goodput (retained over held), program goodput (ideal over retained) and ML productivity goodput (mpg, ideal over offered) of the window, on the settled share.",
+            ),
             Self::FactorCoverage => {
                 ("goodput_factor_coverage", "Share of what arrived on which the factor is settled.")
             }

@@ -25,7 +25,7 @@ pub(crate) fn chain(ledger: &LedgerView) -> Table {
                 Some(("runtime goodput", factors.runtime, Some(bounds.runtime))),
             ),
             row("ideal", capacity.ideal_ns, Some(("program goodput", factors.program, Some(bounds.program)))),
-            product("ML productivity goodput (MPG)", factors.mpg, bounds.mpg),
+            product("ML productivity goodput", factors.mpg, bounds.mpg),
         ],
     )
 }
