@@ -7,6 +7,7 @@ mod meter;
 mod recorder;
 mod reports;
 mod table;
+mod tables;
 
 use pyo3::prelude::*;
 
@@ -22,7 +23,10 @@ mod _native {
     #[pymodule_export]
     use crate::recorder::Recorder;
     #[pymodule_export]
-    use crate::reports::{Report, account, mfu_audit, mfu_convert, timeline, trace};
+    use crate::reports::{
+        Report, account, calibrate, collect, explain, mfu_audit, mfu_convert, predict, search, timeline,
+        trace, validate,
+    };
     #[pymodule_export]
     use crate::table::ArrowTable;
 }

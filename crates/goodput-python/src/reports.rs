@@ -1,18 +1,21 @@
-//! `account` and `timeline`: the verbs, asked as JSON, answered as a report that renders itself.
+//! The verbs, asked as JSON, answered as a report that renders itself.
 
 use goodput_core::scheduling::Denominator;
 use goodput_report::terminal::TerminalStyle;
 use goodput_report::{
-    AccountView, ConversionView, FlopsView, Format, MfuAuditView, RenderError, TimelineView, TraceView, json,
+    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, Format, MeasuredTablesView,
+    MfuAuditView, PredictionView, RenderError, SearchView, TimelineView, TraceView, ValidationView, json,
 };
 use goodput_verbs::{
-    AccountRequest, Answer, AuditRequest, ConversionRequest, Inputs, TimelineRequest, TraceRequest,
+    AccountRequest, Answer, AuditRequest, CalibrateRequest, CollectRequest, ConversionRequest,
+    ExplainRequest, Inputs, PredictRequest, SearchRequest, TimelineRequest, TraceRequest, ValidateRequest,
 };
 use pyo3::prelude::*;
 use serde_json::Value;
 
 use crate::errors::{argument, verb};
-use crate::table::{ArrowTable, Column, Kind};
+use crate::table::ArrowTable;
+use crate::tables::tables_of;
 
 /// A report's view, of whatever verb.
 trait View: Send + Sync {
@@ -39,7 +42,20 @@ macro_rules! views {
     };
 }
 
-views!(AccountView, TimelineView, ConversionView, MfuAuditView, FlopsView, TraceView);
+views!(
+    AccountView,
+    TimelineView,
+    ConversionView,
+    MfuAuditView,
+    FlopsView,
+    TraceView,
+    PredictionView,
+    SearchView,
+    ValidationView,
+    ExplainView,
+    MeasuredTablesView,
+    CollectionView
+);
 
 /// A verb's answer.
 #[pyclass(module = "fleet_goodput._native", frozen)]
@@ -97,6 +113,55 @@ pub fn trace(py: Python<'_>, request: &str) -> PyResult<Report> {
     answer.map(Into::into).map_err(|e| verb(&e))
 }
 
+/// Answers `goodput predict` for a request as JSON.
+#[pyfunction]
+pub fn predict(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: PredictRequest = serde_json::from_str(request).map_err(argument)?;
+    let view = py.detach(|| goodput_verbs::predict(&request)).map_err(|e| verb(&e))?;
+    let falls_short = view.memory.fits == Some(false);
+    Ok(Answer { view, falls_short }.into())
+}
+
+/// Answers `goodput search` for a request as JSON.
+#[pyfunction]
+pub fn search(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: SearchRequest = serde_json::from_str(request).map_err(argument)?;
+    let view = py.detach(|| goodput_verbs::search(&request, &|_| {})).map_err(|e| verb(&e))?;
+    Ok(Answer { view, falls_short: false }.into())
+}
+
+/// Answers `goodput validate` for a request as JSON.
+#[pyfunction]
+pub fn validate(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: ValidateRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::validate(&request));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput validate collect` for a request as JSON.
+#[pyfunction]
+pub fn collect(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: CollectRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::collect(&request, &mut Inputs::default()));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput explain` for a request as JSON.
+#[pyfunction]
+pub fn explain(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: ExplainRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::explain(&request, None));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput calibrate` for a request as JSON.
+#[pyfunction]
+pub fn calibrate(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: CalibrateRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::calibrate(&request, &mut Inputs::default()));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
 /// Answers `goodput mfu convert` for a request as JSON.
 #[pyfunction]
 pub fn mfu_convert(request: &str) -> PyResult<Report> {
@@ -136,265 +201,17 @@ impl Report {
         self.view.render(format, style).map_err(argument)
     }
 
-    /// The rows of one of [`TABLES`].
+    /// The rows of one of [`tables_of`] the report.
     fn table(&self, name: &str) -> PyResult<ArrowTable> {
         let report = self.view.value().map_err(argument)?;
-        let of_report = || TABLES.iter().filter(|table| report.pointer(table.rows).is_some());
-        let table = of_report().find(|table| table.name == name).ok_or_else(|| {
-            let known: Vec<_> = of_report().map(|table| table.name).collect();
-            argument(format!("table {name:?}: expected one of {}", known.join(", ")))
-        })?;
-        let rows: &[Value] = report.pointer(table.rows).and_then(Value::as_array).map_or(&[], Vec::as_slice);
-        ArrowTable::new(table.columns, rows)
+        let tables = tables_of(report.pointer("/schema").and_then(Value::as_str).unwrap_or_default());
+        let found = tables.iter().filter(|table| table.name == name);
+        let mut found = found.filter_map(|table| Some((table, table.rows(&report)?)));
+        let Some((table, rows)) = found.next() else {
+            let known: Vec<_> =
+                tables.iter().filter(|table| table.rows(&report).is_some()).map(|table| table.name).collect();
+            return Err(argument(format!("table {name:?}: expected one of {}", known.join(", "))));
+        };
+        ArrowTable::new(table.columns, &rows)
     }
 }
-
-/// A table of a report.
-struct Table {
-    name: &'static str,
-    /// JSON pointer to its rows.
-    rows: &'static str,
-    columns: &'static [Column],
-}
-
-const fn column(name: &'static str, at: &'static str, kind: Kind) -> Column {
-    Column { name, at, kind }
-}
-
-const KERNELS: &[Column] = &[
-    column("name", "/name", Kind::Text),
-    column("class", "/class", Kind::Text),
-    column("count", "/count", Kind::Integer),
-    column("total_ns", "/total_ns", Kind::Integer),
-    column("charged_ns", "/charged_ns", Kind::Integer),
-    column("median_ns", "/median_ns", Kind::Integer),
-    column("p99_ns", "/p99_ns", Kind::Integer),
-    column("max_ns", "/max_ns", Kind::Integer),
-];
-
-/// Every table of every report.
-const TABLES: &[Table] = &[
-    Table {
-        name: "losses",
-        rows: "/losses",
-        columns: &[
-            column("boundary", "/boundary", Kind::Text),
-            column("pattern", "/pattern", Kind::Text),
-            column("label", "/label", Kind::Text),
-            column("owner", "/owner", Kind::Text),
-            column("owners", "/owners", Kind::Words),
-            column("lever", "/lever", Kind::Text),
-            column("amount_ns", "/amount_ns", Kind::Exact),
-            column("device_hours", "/device_hours", Kind::Float),
-            column("share", "/share", Kind::Float),
-            column("open", "/open", Kind::Flag),
-            column("evidence", "/evidence", Kind::Words),
-        ],
-    },
-    Table {
-        name: "levers",
-        rows: "/levers",
-        columns: &[
-            column("rank", "/rank", Kind::Integer),
-            column("lever", "/lever", Kind::Text),
-            column("boundary", "/boundary", Kind::Text),
-            column("pattern", "/pattern", Kind::Text),
-            column("owner", "/owner", Kind::Text),
-            column("loss_ns", "/loss_ns", Kind::Exact),
-            column("loss_device_hours", "/loss_device_hours", Kind::Float),
-            column("relative_gain", "/relative_gain", Kind::Float),
-            column("relative_gain_low", "/relative_gain_low", Kind::Float),
-            column("worth", "/worth", Kind::Float),
-            column("condition", "/condition", Kind::Text),
-            column("open", "/open", Kind::Flag),
-        ],
-    },
-    Table {
-        name: "pools",
-        rows: "/pools",
-        columns: &[
-            column("name", "/name", Kind::Text),
-            column("devices", "/devices", Kind::Integer),
-            column("offered_ns", "/capacity_time/offered_ns", Kind::Exact),
-            column("held_ns", "/capacity_time/held_ns", Kind::Exact),
-            column("retained_ns", "/capacity_time/retained_ns", Kind::Exact),
-            column("ideal_ns", "/capacity_time/ideal_ns", Kind::Exact),
-            column("scheduling", "/factors/scheduling", Kind::Float),
-            column("runtime", "/factors/runtime", Kind::Float),
-            column("program", "/factors/program", Kind::Float),
-            column("mpg", "/factors/mpg", Kind::Float),
-            column("availability", "/availability", Kind::Float),
-        ],
-    },
-    Table {
-        name: "jobs",
-        rows: "/jobs",
-        columns: &[
-            column("id", "/id", Kind::Text),
-            column("name", "/name", Kind::Text),
-            column("user", "/user", Kind::Text),
-            column("account", "/account", Kind::Text),
-            column("pool", "/pool", Kind::Text),
-            column("state", "/state", Kind::Text),
-            column("attempts", "/attempts", Kind::Integer),
-            column("devices", "/devices", Kind::Integer),
-            column("held_ns", "/capacity_time/held_ns", Kind::Exact),
-            column("retained_ns", "/capacity_time/retained_ns", Kind::Exact),
-            column("ideal_ns", "/capacity_time/ideal_ns", Kind::Exact),
-            column("runtime", "/factors/runtime", Kind::Float),
-            column("program", "/factors/program", Kind::Float),
-        ],
-    },
-    Table {
-        name: "warnings",
-        rows: "/warnings",
-        columns: &[
-            column("code", "/code", Kind::Text),
-            column("message", "/message", Kind::Text),
-            column("job", "/job", Kind::Text),
-            column("source", "/source", Kind::Text),
-            column("more", "/more", Kind::Integer),
-        ],
-    },
-    Table {
-        name: "files",
-        rows: "/read_report/files",
-        columns: &[
-            column("path", "/path", Kind::Text),
-            column("format", "/format", Kind::Text),
-            column("rows", "/rows", Kind::Integer),
-            column("used", "/used", Kind::Integer),
-            column("repaired", "/repaired", Kind::Integer),
-            column("refused", "/refused", Kind::Integer),
-        ],
-    },
-    Table {
-        name: "factors",
-        rows: "/factors",
-        columns: &[
-            column("factor", "/factor", Kind::Text),
-            column("from", "/from", Kind::Float),
-            column("to", "/to", Kind::Float),
-            column("ratio", "/ratio", Kind::Float),
-        ],
-    },
-    Table {
-        name: "figures",
-        rows: "/figures",
-        columns: &[
-            column("figure", "/figure", Kind::Text),
-            column("printed", "/printed", Kind::Float),
-            column("right", "/right", Kind::Float),
-            column("ratio", "/ratio", Kind::Float),
-            column("verdict", "/verdict", Kind::Text),
-            column("follows", "/follows", Kind::Text),
-            column("fault", "/explanations/0/faults/0/name", Kind::Text),
-            column("second_fault", "/explanations/0/faults/1/name", Kind::Text),
-            column("citation", "/explanations/0/faults/0/citation", Kind::Text),
-        ],
-    },
-    Table {
-        name: "components",
-        rows: "/components",
-        columns: &[
-            column("component", "/component", Kind::Text),
-            column("useful", "/useful/total", Kind::Exact),
-            column("useful_forward", "/useful/forward", Kind::Exact),
-            column("useful_input_gradient", "/useful/input_gradient", Kind::Exact),
-            column("useful_weight_gradient", "/useful/weight_gradient", Kind::Exact),
-            column("padding", "/padding/total", Kind::Exact),
-            column("recompute", "/recompute", Kind::Exact),
-            column("share", "/share", Kind::Float),
-        ],
-    },
-    Table {
-        name: "charges",
-        rows: "/charges",
-        columns: &[
-            column("charge", "/charge", Kind::Text),
-            column("label", "/label", Kind::Text),
-            column("term", "/term", Kind::Text),
-            column("owner", "/owner", Kind::Text),
-            column("time_ns", "/time_ns", Kind::Integer),
-            column("share", "/share", Kind::Float),
-        ],
-    },
-    Table {
-        name: "findings",
-        rows: "/findings",
-        columns: &[
-            column("symptom", "/symptom", Kind::Text),
-            column("label", "/label", Kind::Text),
-            column("cause", "/cause", Kind::Text),
-            column("factor", "/factor", Kind::Text),
-            column("pattern", "/pattern", Kind::Text),
-            column("term", "/term", Kind::Text),
-            column("owner", "/owner", Kind::Text),
-            column("lever", "/lever", Kind::Text),
-            column("trade_off", "/trade_off", Kind::Text),
-            column("time_ns", "/time_ns", Kind::Integer),
-            column("share", "/share", Kind::Float),
-            column("evidence", "/evidence", Kind::Words),
-        ],
-    },
-    Table {
-        name: "ranks",
-        rows: "/ranks",
-        columns: &[
-            column("rank", "/rank", Kind::Integer),
-            column("file", "/file", Kind::Text),
-            column("window_ns", "/total/window_ns", Kind::Integer),
-            column("compute_ns", "/total/compute_ns", Kind::Integer),
-            column("exposed_comm_ns", "/total/exposed_comm_ns", Kind::Integer),
-            column("exposed_mem_ns", "/total/exposed_mem_ns", Kind::Integer),
-            column("idle_ns", "/total/idle_ns", Kind::Integer),
-            column("overlap_ns", "/total/overlap_ns", Kind::Integer),
-        ],
-    },
-    Table {
-        name: "blame",
-        rows: "/peers/blame",
-        columns: &[
-            column("rank", "/rank", Kind::Integer),
-            column("skew_ns", "/skew_ns", Kind::Integer),
-            column("share", "/share", Kind::Float),
-            column("times_last", "/times_last", Kind::Integer),
-            column("doing", "/doing", Kind::Text),
-        ],
-    },
-    Table { name: "kernels", rows: "/kernels", columns: KERNELS },
-    Table { name: "operators", rows: "/operators", columns: KERNELS },
-    Table { name: "classes", rows: "/classes", columns: KERNELS },
-    Table {
-        name: "trace_files",
-        rows: "/files",
-        columns: &[
-            column("file", "/file", Kind::Text),
-            column("format", "/format", Kind::Text),
-            column("bytes", "/bytes", Kind::Integer),
-            column("events", "/events", Kind::Integer),
-            column("device_events", "/device_events", Kind::Integer),
-            column("lost_device_events", "/lost_device_events", Kind::Integer),
-            column("truncated", "/truncated", Kind::Flag),
-        ],
-    },
-    Table {
-        name: "conventions",
-        rows: "/conventions",
-        columns: &[
-            column("name", "/name", Kind::Text),
-            column("title", "/title", Kind::Text),
-            column("flops_per_token", "/flops_per_token", Kind::Float),
-            column("flops_per_sequence", "/flops_per_sequence", Kind::Exact),
-            column("ratio_to_exact", "/ratio_to_exact", Kind::Float),
-            column("ratio_to_batch", "/ratio_to_batch", Kind::Float),
-            column("attention", "/attention", Kind::Text),
-            column("logits", "/logits", Kind::Text),
-            column("experts", "/experts", Kind::Text),
-            column("recompute", "/recompute", Kind::Text),
-            column("padding", "/padding", Kind::Flag),
-            column("source", "/source", Kind::Text),
-            column("note", "/note", Kind::Text),
-        ],
-    },
-];

@@ -196,3 +196,157 @@ def test_trace_charges_every_nanosecond_once_and_names_the_late_rank(tmp_path):
 def test_trace_without_a_file_says_what_to_do():
     with pytest.raises(GoodputError, match="name one trace"):
         fleet_goodput.trace()
+
+
+RUN = """model: megatron-22b
+cluster: DGX A100
+devices: 8
+layout: {tp: 8, sp: true}
+batch: {sequence: 2048, micro: 4, global: 4}
+precision: fp16
+recompute: selective
+framework: megatron-lm-2022
+"""
+
+
+def test_predict_terms_sum_to_the_step(tmp_path):
+    run = tmp_path / "run.yaml"
+    run.write_text(RUN)
+    trace = tmp_path / "step.json"
+    step = fleet_goodput.predict(run, trace=trace, title="<b>step</b>")
+    assert sum(term.time_ns for term in step.terms) == pytest.approx(step.step_ns)
+    # Korthikanti et al. 2022, table 4: 1.1 s.
+    assert step.step_ns == pytest.approx(1.10e9, rel=0.1)
+    assert 0 < step.mfu <= step.hfu < 1 and step.memory.fits and not step.falls_short
+    assert json.loads(trace.read_text())["traceEvents"]
+    assert step.raw["schema"] == "goodput.predict/1"
+    assert "<svg" in step.to_html(tmp_path / "step.html") and "<b>step" not in step.to_html()
+    assert "<table>" in step._repr_html_() and "matrix products" in str(step)
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(step.to_arrow())["time_ns"].to_pylist() == [term.time_ns for term in step.terms]
+    for table in ("stages", "efficiency", "closed_forms"):
+        assert pa.table(step.to_arrow(table)).num_rows > 0
+
+
+def test_search_ranks_and_writes_the_best(tmp_path):
+    run, best = tmp_path / "run.yaml", tmp_path / "best.yaml"
+    run.write_text(RUN)
+    found = fleet_goodput.search(
+        run, devices="4..8", constraint=["micro<=2"], pareto=True, price=2.0, tokens=1e9,
+        queue_wait={8: "1h"}, runtime_goodput=0.9, write=best,
+    )
+    assert found.raw["ranked_by"] == "time_to_result"
+    results = [layout.result_ns for layout in found.best]
+    assert results == sorted(results) and all(layout.result_cost > 0 for layout in found.best)
+    assert fleet_goodput.predict(best).step_ns == found.best[0].step_ns
+    assert "<circle" in found.to_html() and "<table>" in found._repr_html_()
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(found.to_arrow()).num_rows == len(found.best)
+    assert pa.table(found.to_arrow("pareto")).num_rows == len(found.pareto) > 0
+    with pytest.raises(GoodputError, match="width<=8"):
+        fleet_goodput.search(run, constraint=["width<=8"])
+    run.write_text(RUN.replace("tp: 8", "tp: 7"))
+    with pytest.raises(GoodputError, match="run.yaml") as refused:
+        fleet_goodput.predict(run)
+    assert "layout" in str(refused.value)
+    with pytest.raises(GoodputError, match="stragglers is nan"):
+        fleet_goodput.predict(best, stragglers=float("nan"))
+
+
+RUNS = """id,source_key,n_layers,hidden,n_heads,n_kv_heads,head_dim,ffn_hidden,ffn_type,vocab,tied_embeddings,seq_len,device_class,\
+n_devices,tp,sp,cp,pp,dp,zero_or_sharding,mbs,gbs,precision_class,recompute,step_time_s
+run-1,ours,32,4096,32,8,128,14336,swiglu,128256,no,8192,h100,8,1,no,1,1,8,zero-1,1,64,bf16,none,12.5
+"""
+
+
+def test_validate_compares_with_measured_runs(tmp_path):
+    runs = tmp_path / "runs.csv"
+    runs.write_text(RUNS)
+    errors = fleet_goodput.validate(runs)
+    row = errors.raw["rows"][0]
+    assert errors.runs == 1 and not errors.falls_short
+    assert errors.mape == pytest.approx(abs(row["predicted_ns"] / row["measured_ns"] - 1))
+    assert "run-1" in errors._repr_html_()
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(errors.to_arrow()).num_rows == 1
+    kept = tmp_path / "errors.json"
+    fleet_goodput.validate(runs, regression=kept, record=True)
+    assert fleet_goodput.validate(runs, regression=kept).worse == []
+    runs.write_text(RUNS.replace("12.5", "3.0"))
+    assert {row["measure"] for row in fleet_goodput.validate(runs, regression=kept).worse} >= {"mape"}
+    with pytest.raises(GoodputError, match="3 rows"):
+        fleet_goodput.validate(runs, calibrate=tmp_path / "factors.yaml")
+    with pytest.raises(GoodputError, match="one of the two"):
+        fleet_goodput.validate(runs, calibrate="a.yaml", calibration="b.yaml")
+
+
+def test_explain_lines_up_the_same_terms_and_tells_another_job(tmp_path):
+    run, traces = tmp_path / "run.yaml", tmp_path / "traces"
+    run.write_text(RUN)
+    traces.mkdir()
+    for rank in range(2):
+        (traces / f"rank{rank}.json").write_text(_step_trace(rank, 0.0))
+    report = fleet_goodput.explain(run, traces)
+    assert sum(term.predicted_ns for term in report.terms) == pytest.approx(report.predicted_ns)
+    assert sum(term.measured_ns for term in report.terms) == pytest.approx(report.measured_ns) == 80_000
+    assert report.gap_ns == pytest.approx(report.measured_ns - report.predicted_ns)
+    assert not report.same_job and report.falls_short
+    assert "<table>" in report._repr_html_() and "<html" in report.to_html(tmp_path / "gap.html")
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(report.to_arrow())["measured_ns"].to_pylist() == [term.measured_ns for term in report.terms]
+    assert "other_job" in pa.table(report.to_arrow("checks"))["verdict"].to_pylist()
+    assert pa.table(report.to_arrow("ranks"))["total_ns"].to_pylist() == [80_000, 80_000]
+    with pytest.raises(GoodputError, match="expected one of terms, exchanges, checks, findings, ranks"):
+        report.to_arrow("stages")
+
+
+BENCH = """kind,device,dtype,pass,m,n,k,state,latency
+gemm,NVIDIA A100-SXM4-80GB,fp16,forward,2048,4608,12288,burst,2.3
+gemm,NVIDIA A100-SXM4-80GB,fp16,forward,2048,12288,1536,burst,0.8
+gemm,NVIDIA A100-SXM4-80GB,fp16,forward,2048,12288,6144,burst,0.000001
+"""
+
+
+def test_calibrate_checks_every_row_and_predict_takes_the_file(tmp_path):
+    table, ours, run = tmp_path / "bench.csv", tmp_path / "ours.tables", tmp_path / "run.yaml"
+    table.write_text(BENCH)
+    run.write_text(RUN)
+    report = fleet_goodput.calibrate(table, output=ours, column={"time_ms": "latency"})
+    assert report.written == {report.kinds[0].device: str(ours)}
+    assert [(kind.kind, kind.rows) for kind in report.kinds] == [("gemm", 2)]
+    # The third is faster than the device can be.
+    assert (report.files[0].used, report.files[0].refused, report.falls_short) == (2, 1, True)
+    assert fleet_goodput.predict(run, tables=[ours]).raw["measured_here"]
+    assert "gemm" in report._repr_html_()
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(report.to_arrow())["device"].to_pylist() == [report.kinds[0].device]
+    assert pa.table(report.to_arrow("files"))["refused"].to_pylist() == [1]
+    with pytest.raises(GoodputError, match="no column `time_us`") as refused:
+        fleet_goodput.calibrate(table)
+    assert "column= ours=theirs" in str(refused.value)
+    table.write_text("\n".join([*BENCH.splitlines()[:1], *BENCH.splitlines()[3:]]))
+    with pytest.raises(GoodputError, match="no row can be used"):
+        fleet_goodput.calibrate(table, column={"time_ms": "latency"})
+
+
+def test_validate_collect_names_what_a_run_does_not_say(tmp_path):
+    run = tmp_path / "mlruns" / "1" / "a"
+    for folder in ("params", "metrics"):
+        (run / folder).mkdir(parents=True)
+    (run.parent / "meta.yaml").write_text("experiment_id: '1'\nlifecycle_stage: active\nname: pretrain\n")
+    (run / "meta.yaml").write_text("lifecycle_stage: active\nrun_id: a\nrun_name: a\nstatus: 3\n")
+    for name, value in {"world_size": 64, "tensor_model_parallel_size": 4, "bf16": True}.items():
+        (run / "params" / name).write_text(str(value))
+    steps = "".join(f"{1_760_000_000_000 + 12_000 * step} 12.0 {step}\n" for step in range(12))
+    (run / "metrics" / "step_time_s").write_text(steps)
+    report = fleet_goodput.validate_collect(tmp_path / "mlruns", output=tmp_path / "runs.csv", cluster="DGX H100")
+    assert (report.complete, report.partial, report.falls_short) == (0, 1, True)
+    assert (report.rows[0].measure, report.rows[0].value, report.rows[0].steps) == ("step_time_s", 12.0, 12)
+    assert {"n_layers", "pp"} <= set(report.rows[0].missing)
+    assert (tmp_path / "runs.csv").read_text().startswith("id,")
+    assert "n_layers" in report._repr_html_()
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(report.to_arrow("missing"))["column"].to_pylist() == list(report.rows[0].missing)
+    assert pa.table(report.to_arrow()).num_rows == 1
+    with pytest.raises(GoodputError, match="no row can be written"):
+        fleet_goodput.validate_collect(tmp_path / "nothing", output=tmp_path / "runs.csv")

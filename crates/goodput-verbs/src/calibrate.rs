@@ -10,13 +10,15 @@ use goodput_predict::measured::{Calibration, Collector, Columns, is_calibration}
 use goodput_records::table::{Position, StringRecord, Table};
 use goodput_records::{FileReport, Treatment};
 use goodput_report::{CalibratedFile, MeasuredTablesView, ViewSettings};
+use serde::Deserialize;
 
 use crate::Answer;
 use crate::error::{Place, VerbError};
 use crate::inputs::Inputs;
 
 /// `goodput calibrate`: tables, and what their columns mean.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct CalibrateRequest {
     /// CSV or Parquet tables (docs/calibrate.md), and calibration files to be joined with them.
     pub tables: Vec<PathBuf>,

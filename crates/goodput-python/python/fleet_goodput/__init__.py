@@ -8,6 +8,12 @@ After the fact:
 - :func:`flops`: exact FLOPs of a batch of a model, and every convention of it.
 - :func:`mfu_convert`: a quoted MFU in another convention; :func:`mfu_audit`: a training log's figures recomputed.
 
+Before the run:
+
+- :func:`predict`: step time, MFU and memory of a layout, term by term; :func:`search`: every feasible layout, ranked.
+- :func:`explain`: the predicted step against traces of it; :func:`validate`: predictions against measured runs, which
+  :func:`validate_collect` gathers; :func:`calibrate`: kernels measured on your devices.
+
 Inside the training loop:
 
 - :class:`FlopCounter`: exact FLOPs of its batches.
@@ -19,6 +25,7 @@ Inside the training loop:
 What cannot be answered raises :class:`GoodputError` with the file, line and field, and what to do.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._native import BatchFlops, Figures, GoodputError, LocalStep, RankRow
@@ -27,6 +34,7 @@ from .meter import ThroughputMeter
 from .recorder import TimelineRecorder
 
 if TYPE_CHECKING:
+    from .prediction import calibrate, explain, predict, search, validate, validate_collect
     from .verbs import account, flops, mfu_audit, mfu_convert, timeline, trace
 
 __all__ = [
@@ -39,22 +47,30 @@ __all__ = [
     "ThroughputMeter",
     "TimelineRecorder",
     "account",
+    "calibrate",
+    "explain",
     "flops",
     "mfu_audit",
     "mfu_convert",
+    "predict",
+    "search",
     "timeline",
     "trace",
+    "validate",
+    "validate_collect",
 ]
 
-_VERBS = ("account", "flops", "mfu_audit", "mfu_convert", "timeline", "trace")
+# The module of each verb.
+_VERBS = {
+    **dict.fromkeys(("account", "flops", "mfu_audit", "mfu_convert", "timeline", "trace"), "verbs"),
+    **dict.fromkeys(("calibrate", "explain", "predict", "search", "validate", "validate_collect"), "prediction"),
+}
 
 
 def __getattr__(name: str) -> Any:
     # The verbs come when they are asked for: a training loop needs none of them.
     if name in _VERBS:
-        from . import verbs
-
-        return getattr(verbs, name)
+        return getattr(import_module(f".{_VERBS[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,11 +6,13 @@ use goodput_predict::run::Run;
 use goodput_predict::step::TimeFactors;
 use goodput_predict::validate::{Calibration, CalibrationFile, Evaluation, TestHalf};
 use goodput_report::{AppliedFactorView, CalibrationView, ViewSettings};
+use serde::Deserialize;
 
 use crate::error::{Place, VerbError};
 
 /// Where the factors are from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CalibrationRequest {
     /// Fit them on the stated half of the rows and write them to this file.
     Fit(PathBuf),

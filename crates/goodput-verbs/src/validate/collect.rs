@@ -11,6 +11,7 @@ use goodput_predict::validate::{
 };
 use goodput_records::experiment::{ExperimentRun, RunStatus, is_mlflow, megatron_arguments, read_mlflow};
 use goodput_report::{CollectedRunView, CollectionView, RefusedRunView, RefusedSourceView, ViewSettings};
+use serde::Deserialize;
 
 use super::same_file;
 use crate::error::{Place, VerbError};
@@ -20,7 +21,8 @@ use crate::trace::{self, TraceRequest};
 use crate::{Answer, model, timeline};
 
 /// `goodput validate collect`: where measured runs are, and what they leave unsaid.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct CollectRequest {
     /// MLflow stores and exports, job logs, step traces: files and folders.
     pub sources: Vec<PathBuf>,

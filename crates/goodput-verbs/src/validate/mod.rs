@@ -13,6 +13,7 @@ use goodput_predict::validate::{
     Dimension, Evaluation, Refusal, Rules, RunRow, evaluate, read, write_outcomes,
 };
 use goodput_report::{ValidationView, ViewSettings};
+use serde::Deserialize;
 
 use crate::Answer;
 use crate::error::{Place, VerbError};
@@ -24,7 +25,8 @@ pub use collect::{CollectRequest, collect};
 pub use regression::RegressionRequest;
 
 /// `goodput validate`: a file of measured runs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct ValidateRequest {
     /// RUNS.csv (docs/validation.md).
     pub runs: PathBuf,

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use goodput_predict::validate::{Regression, Report};
 use goodput_report::RegressionView;
+use serde::Deserialize;
 
 use crate::error::{Place, VerbError};
 
 /// A file of errors that may not grow.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct RegressionRequest {
     /// The file.
     pub file: PathBuf,
