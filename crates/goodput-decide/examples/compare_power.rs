@@ -1,4 +1,5 @@
-//! Coverage and power of `goodput compare` on simulated histories with planted changes: the table of docs/compare.md.
+//! Coverage and power of `goodput compare` on simulated histories with planted changes: the table of docs/compare.md. Takes
+//! the number of pairs for each change.
 
 #[path = "../tests/history/mod.rs"]
 mod history;
@@ -6,9 +7,8 @@ mod history;
 use goodput_decide::compare::{Options, Verdict, compare};
 use history::{Job, USUAL};
 
-const PAIRS: u64 = 300;
-
 fn main() {
+    let pairs: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1000);
     println!("change                              true ratio  covered  accept  reject  not decided");
     let faster = |share: f64| Job { step_s: USUAL.step_s * (1.0 - share), ..USUAL };
     let recovery = |times: f64| Job { recovery_s: USUAL.recovery_s * times, ..USUAL };
@@ -26,7 +26,7 @@ fn main() {
     ] {
         let truth = after.expected_product() / USUAL.expected_product();
         let (mut covered, mut verdicts) = (0, [0; 3]);
-        for pair in 0..PAIRS {
+        for pair in 0..pairs {
             let (one, other) = (USUAL.report(2 * pair, 0), after.report(2 * pair + 1, 60));
             let Ok(found) = compare(&one, &other, &Options { resamples: 400, ..Options::default() }) else {
                 continue;
@@ -39,7 +39,7 @@ fn main() {
                 Verdict::NotDecided => 2,
             }] += 1;
         }
-        let share = |count: u64| 100.0 * count as f64 / PAIRS as f64;
+        let share = |count: u64| 100.0 * count as f64 / pairs as f64;
         println!(
             "{name:<35} {truth:>10.4} {:>7.1}% {:>6.1}% {:>6.1}% {:>11.1}%",
             share(covered),

@@ -179,7 +179,7 @@ impl Job {
     /// R x P in expectation: of a very long history.
     pub fn expected_product(&self) -> f64 {
         let long = Self { held_s: 2000.0 * self.mtbf_s, ..*self };
-        let sums = (0..20).map(|seed| {
+        let sums = (0..6).map(|seed| {
             let Report::Timeline(job) = long.report(90_000 + seed, 0) else { unreachable!() };
             (job.capacity_time.ideal_ns.0 as f64, job.capacity_time.held_ns.0 as f64)
         });
