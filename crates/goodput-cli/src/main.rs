@@ -11,6 +11,7 @@ mod explain;
 mod flops;
 mod mfu;
 mod output;
+mod plan;
 mod predict;
 mod progress;
 mod search;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Predict(args) => predict::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),

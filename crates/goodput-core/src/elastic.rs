@@ -116,6 +116,11 @@ impl Schedule {
         self.reference.units_per_hour * running.devices / self.reference.devices * running.efficiency
     }
 
+    /// Whether a stage holds devices without progress.
+    pub fn has_pause(&self) -> bool {
+        self.stages.iter().any(|stage| stage.is_pause())
+    }
+
     /// Every stage as (hours, devices held, units an hour), the last one without end.
     fn legs(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let stages = self.stages.iter().map(|stage| match *stage {

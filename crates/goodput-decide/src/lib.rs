@@ -6,4 +6,5 @@
 pub mod adequacy;
 pub mod compare;
 pub mod contract;
+pub mod plan;
 pub mod report;

@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::terminal::TerminalStyle;
 use crate::view::{
     AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, MeasuredTablesView,
-    MfuAuditView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
+    MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView,
+    ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -136,6 +137,21 @@ impl MfuAuditView {
     /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
     pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
         table_or_json(self, format, || terminal::mfu_audit(self, style))
+    }
+}
+
+impl PlanView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoMetrics`] for OpenMetrics: a plan is no measurement.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::plan(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::plan(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod explain;
+mod plan;
 mod predict;
 mod search;
 mod trace;
@@ -16,6 +17,7 @@ use goodput_verbs::{WindowRequest, Work};
 pub use calibrate::{CalibrateArgs, TablesArgs};
 pub use compare::CompareArgs;
 pub use explain::ExplainArgs;
+pub use plan::PlanArgs;
 pub use predict::PredictArgs;
 pub use search::SearchArgs;
 pub use trace::TraceArgs;
@@ -56,6 +58,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Prediction errors against measured runs, by source, device and layout.
     Validate(ValidateArgs),
+    /// Checkpoint cadence, sizing, builds, spot, time to result, the frontier: decisions from a sheet of inputs.
+    Plan(PlanArgs),
     /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.
     Flops(FlopsArgs),
     /// A week of a simulated shared fleet, accounted: see the whole report without any records of your own.

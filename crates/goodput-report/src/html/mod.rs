@@ -8,6 +8,7 @@ mod drawings;
 mod explain;
 mod page;
 mod palette;
+mod plan;
 mod predict;
 mod search;
 mod timeline;
@@ -15,7 +16,7 @@ mod trace;
 mod validate;
 
 use crate::view::{
-    AccountView, CompareView, ExplainView, PredictionView, SearchView, TimelineView, TraceView,
+    AccountView, CompareView, ExplainView, PlanView, PredictionView, SearchView, TimelineView, TraceView,
     ValidationView,
 };
 
@@ -65,6 +66,14 @@ pub fn explanation(view: &ExplainView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn validation(view: &ValidationView) -> Result<String, askama::Error> {
     validate::page(view).render()
+}
+
+/// A plan's answers as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn plan(view: &PlanView) -> Result<String, askama::Error> {
+    plan::page(view).render()
 }
 
 /// A predicted step as one HTML page.

@@ -8,6 +8,7 @@ mod fleet;
 mod flops;
 mod jobs;
 mod losses;
+mod plan;
 mod predict;
 mod read;
 mod search;
@@ -27,6 +28,7 @@ pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
 pub(crate) use flops::{components, conventions, recurrence, self_check};
 pub(crate) use jobs::{composed, jobs, size_curve};
 pub(crate) use losses::{levers, losses};
+pub(crate) use plan::{plan_figures, plan_inputs, plan_rows};
 pub(crate) use predict::{
     basis, beyond_tables, closed_forms, gigabytes, predicted_conventions, predicted_memory, predicted_stages,
     predicted_terms,

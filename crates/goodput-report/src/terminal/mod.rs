@@ -9,6 +9,7 @@ mod flops;
 mod mfu;
 mod page;
 mod parts;
+mod plan;
 mod predict;
 mod search;
 mod timeline;
@@ -19,7 +20,8 @@ pub use page::TerminalStyle;
 
 use crate::view::{
     AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, MeasuredTablesView,
-    MfuAuditView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView, ValidationView,
+    MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView,
+    ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -45,6 +47,11 @@ pub fn trace(view: &TraceView, style: TerminalStyle) -> String {
 /// Measured tables as a terminal page.
 pub fn measured_tables(view: &MeasuredTablesView, style: TerminalStyle) -> String {
     calibrate::render(view, style)
+}
+
+/// A plan's answers as a terminal page.
+pub fn plan(view: &PlanView, style: TerminalStyle) -> String {
+    plan::render(view, style)
 }
 
 /// A predicted step as a terminal page.

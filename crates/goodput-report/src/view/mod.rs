@@ -18,6 +18,7 @@ mod layout;
 mod ledger;
 mod measured_here;
 mod mfu;
+mod plan;
 mod pools;
 mod predict;
 mod read;
@@ -65,6 +66,9 @@ pub use measured_here::{MeasuredHereView, MeasuredTermView};
 pub use mfu::{
     AuditedLogView, AuditedRunView, ConversionView, ExplanationView, FactorView, FaultView, FigureView,
     MfuAuditView, MfuView,
+};
+pub use plan::{
+    PlanAnswerView, PlanColumnView, PlanFigureView, PlanInputView, PlanRowView, PlanRowsView, PlanView,
 };
 pub use pools::{CohortView, DiagnosticsView, PointView, PoolView, SeriesView, WaitView};
 pub use predict::{

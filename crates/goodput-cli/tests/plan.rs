@@ -1,0 +1,87 @@
+//! `goodput plan`: the example, a plan that reads a report, and what is refused.
+#![allow(clippy::unwrap_used)]
+
+mod command;
+
+use command::{json, run};
+use serde_json::Value;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plan.yaml");
+
+#[test]
+fn the_example() {
+    let view = json(&["plan", EXAMPLE, "--format", "json"]);
+    let schema: Value = serde_json::from_str(include_str!("../../../schemas/plan.schema.json")).unwrap();
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let errors: Vec<_> = schema.iter_errors(&view).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let answers = view["answers"].as_array().unwrap();
+    let figure = |question: &str, key: &str| {
+        let answer = answers.iter().find(|answer| answer["question"] == question).unwrap();
+        let figures = answer["figures"].as_array().unwrap();
+        figures.iter().find(|figure| figure["key"] == key).unwrap()["value"].as_f64().unwrap()
+    };
+    // The chapter's figures.
+    assert!((figure("runtime", "interval_s") / 60.0 - 76.936).abs() < 1e-3);
+    assert!((figure("runtime", "runtime_goodput") - 0.90395).abs() < 5e-6);
+    assert!((figure("runtime", "failures_overtake_input_devices") - 12_857.14).abs() < 5e-3);
+    assert!((figure("cadence", "interval_s") / 60.0 - 20.875).abs() < 1e-3);
+    assert!((figure("fleet", "mpg") - 0.282_273).abs() < 5e-7);
+    assert!((figure("fleet", "cost_per_useful_device_hour") - 7.0853).abs() < 5e-5);
+    assert!((figure("trade", "product") - 1.00833).abs() < 5e-6);
+    assert!((figure("sizing", "break_even_pause_s") / 3600.0 - 8.889).abs() < 5e-4);
+    assert!((figure("build", "break_even_executions") - 295_890.41).abs() < 5e-3);
+    for answer in answers {
+        assert!(!answer["verdict"].as_str().unwrap().is_empty());
+        assert!(answer["question"] == "trade" || answer["inputs"].as_array().unwrap().len() > 2);
+    }
+    assert_eq!(view, json(&["plan", EXAMPLE, "--format", "json"]), "the same seed, the same answers");
+    let table = run(&["plan", EXAMPLE]);
+    for text in ["How often to save", "Time to result", "dominated by", "reliability.mtbf 302 h"] {
+        assert!(table.stdout.contains(text), "{text}: {}", table.stdout);
+    }
+    let page = run(&["plan", EXAMPLE, "--format", "html"]);
+    for text in ["The efficiency frontier", "Inputs: ", "plan-0"] {
+        assert!(page.stdout.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn inputs_read_from_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = run(&["timeline", "timelines/fault-mid-step.jsonl", "--format", "json"]);
+    std::fs::write(folder.path().join("job.json"), report.stdout).unwrap();
+    let plan = folder.path().join("plan.yaml");
+    std::fs::write(
+        &plan,
+        "job: {held: {from: job.json}}
+startup: {from: job.json}
+input_wait: {from: job.json}
+questions: [runtime]
+",
+    )
+    .unwrap();
+    let view = json(&["plan", &plan.display().to_string(), "--format", "json"]);
+    let inputs = view["answers"][0]["inputs"].as_array().unwrap();
+    let startup = inputs.iter().find(|input| input["field"] == "startup").unwrap();
+    assert_eq!((&startup["source"], &startup["measured"]), (&"report".into(), &true.into()));
+    assert!(startup["evidence"].as_str().unwrap().starts_with("job.json: "));
+}
+
+#[test]
+fn a_plan_that_cannot_be_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.yaml");
+    for (yaml, message) in [
+        ("startup: {from: ../job.json}\nquestions: [runtime]", "below its own folder"),
+        ("startup: {from: /etc/hostname}\nquestions: [runtime]", "below its own folder"),
+        ("questions: [runtime]", "questions[0].job.held: missing"),
+        ("job: {held: 12}\nquestions: [runtime]", "job.held: found 12, expected a duration"),
+    ] {
+        std::fs::write(&plan, yaml).unwrap();
+        let output = run(&["plan", &plan.display().to_string()]);
+        assert_eq!(output.status.code(), Some(2), "{yaml}");
+        assert!(output.stderr.contains(message), "{}", output.stderr);
+        assert!(output.stderr.contains("docs/plan.md"), "{}", output.stderr);
+    }
+}

@@ -1,0 +1,231 @@
+//! `ask: preemption`, `lending` and `placement`: levers that move capacity between jobs, judged on the pool.
+
+use goodput_core::Boundary;
+use goodput_core::trade::{Ratio, Trade, Verdict};
+
+use super::answer::{Answer, Unit};
+use super::error::PlanError;
+use super::fields::Fields;
+use super::quantity::Quantity;
+use super::words::{digits, time};
+
+/// A pool over a window, and what a lever moves in it.
+struct Moved {
+    /// Device-seconds.
+    offered: f64,
+    scheduling: f64,
+    runtime: f64,
+    /// Held device-seconds that the lever adds.
+    gained: f64,
+    /// Retained device-seconds that it costs.
+    lost: f64,
+}
+
+impl Moved {
+    fn read(fields: &Fields<'_>, gained: f64, lost: f64) -> Result<Self, PlanError> {
+        let pool = fields
+            .under("pool")?
+            .ok_or_else(|| fields.missing("pool", "as in {devices: 1024, window: 7 d}"))?;
+        pool.only(&["devices", "window"])?;
+        let moved = Self {
+            offered: pool.need("devices", Quantity::Count)? * pool.need("window", Quantity::Span)?,
+            scheduling: fields.need("factors.scheduling", Quantity::Factor)?,
+            runtime: fields.need("factors.runtime", Quantity::Factor)?,
+            gained,
+            lost,
+        };
+        let unheld = moved.offered * (1.0 - moved.scheduling);
+        if gained > unheld {
+            return Err(PlanError::new(
+                fields.path(),
+                format!(
+                    "{} device-hours cannot be gained: the pool leaves {} unheld in its window; expected factors and \
+                     lever over the same window",
+                    digits(gained / 3600.0),
+                    digits(unheld / 3600.0)
+                ),
+            ));
+        }
+        Ok(moved)
+    }
+
+    /// The pool's scheduling and runtime ratios; its program factor stays.
+    fn judge(&self, fields: &Fields<'_>, answer: &mut Answer) -> Result<(), PlanError> {
+        let held = self.offered * self.scheduling;
+        let scheduling = (held + self.gained) / held;
+        let runtime = 1.0 - self.lost / (self.runtime * (held + self.gained));
+        if runtime <= 0.0 {
+            return Err(PlanError::new(
+                fields.path(),
+                "more work is lost than the pool retains in its window",
+            ));
+        }
+        let trade = Trade::judge(&[
+            Ratio { boundary: Boundary::Scheduling, value: scheduling },
+            Ratio { boundary: Boundary::Runtime, value: runtime },
+        ])
+        .map_err(PlanError::range(fields.path()))?;
+        answer
+            .figure(
+                "gained_device_hours",
+                "held device-hours gained",
+                self.gained / 3600.0,
+                Unit::DeviceHours,
+            )
+            .figure("lost_device_hours", "retained device-hours lost", self.lost / 3600.0, Unit::DeviceHours)
+            .figure(
+                "scheduling_ratio",
+                "scheduling goodput of the pool, after over before",
+                scheduling,
+                Unit::Number,
+            )
+            .figure("runtime_ratio", "runtime goodput of the pool, after over before", runtime, Unit::Number)
+            .figure("product", "product of the ratios", trade.product, Unit::Number);
+        answer.verdict = format!(
+            "{}: the pool's product changes by {:.5}. {}",
+            said(trade.verdict),
+            trade.product,
+            answer.verdict
+        );
+        Ok(())
+    }
+}
+
+const fn said(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Accept => "Accept",
+        Verdict::Even => "Even",
+        Verdict::Reject => "Reject",
+    }
+}
+
+/// An urgent gang forms by preempting instead of by draining.
+pub(super) fn preemption(fields: &Fields<'_>) -> Result<Answer, PlanError> {
+    fields.keys(&["ask", "name", "pool", "urgent", "victims", "cascade"])?;
+    let section = |key, example| fields.under(key)?.ok_or_else(|| fields.missing(key, example));
+    let urgent = section("urgent", "as in {devices: 512, drain: 6 h, free_while_draining: 0.5}")?;
+    urgent.only(&["devices", "drain", "free_while_draining"])?;
+    let devices = urgent.need("devices", Quantity::Count)?;
+    let drain_s = urgent.need("drain", Quantity::Duration)?;
+    let gained = devices * drain_s * urgent.need("free_while_draining", Quantity::Share)?;
+    let victims = section("victims", "as in {count: 4, devices: 128, lost_work: 15 min, restart: 5 min}")?;
+    victims.only(&["count", "devices", "lost_work", "restart"])?;
+    let each_s =
+        victims.need("lost_work", Quantity::Duration)? + victims.need("restart", Quantity::Duration)?;
+    let direct = victims.need("count", Quantity::Count)? * victims.need("devices", Quantity::Count)? * each_s;
+    let cascade = cascade(fields)?;
+    let mut answer = Answer::default();
+    if direct > 0.0 {
+        let even = Moved::read(fields, gained, 0.0)?.runtime * gained / direct;
+        answer.figure(
+            "break_even_cascade",
+            "cascade at which the pool neither gains nor loses",
+            even,
+            Unit::Number,
+        );
+    }
+    answer.figure("urgent_sooner_s", "the urgent job starts sooner by", drain_s, Unit::Seconds);
+    answer.verdict = format!("The urgent job starts {} sooner.", time(drain_s));
+    Moved::read(fields, gained, direct * cascade)?.judge(fields, &mut answer)?;
+    Ok(answer)
+}
+
+/// A team's unused quota is lent, and taken back when the team needs it.
+pub(super) fn lending(fields: &Fields<'_>) -> Result<Answer, PlanError> {
+    fields.keys(&["ask", "name", "pool", "lent", "reclaims", "cascade"])?;
+    let section = |key, example| fields.under(key)?.ok_or_else(|| fields.missing(key, example));
+    let lent = section("lent", "as in {devices: 128, time: 20 h}")?;
+    lent.only(&["devices", "time"])?;
+    let devices = lent.need("devices", Quantity::Count)?;
+    let lent_s = devices * lent.need("time", Quantity::Duration)?;
+    let reclaims =
+        section("reclaims", "as in {count: 3, lost_work: 15 min, restart: 5 min, owner_wait: 2 min}")?;
+    reclaims.only(&["count", "lost_work", "restart", "owner_wait"])?;
+    let count = reclaims.need("count", Quantity::Number)?;
+    let each_s =
+        reclaims.need("lost_work", Quantity::Duration)? + reclaims.need("restart", Quantity::Duration)?;
+    let owner_s = reclaims.or("owner_wait", Quantity::Duration, 0.0)?;
+    let gained = (lent_s - count * devices * owner_s).max(0.0);
+    let direct = devices * each_s;
+    let mut answer = Answer::default();
+    let cascade = cascade(fields)?;
+    if direct > 0.0 {
+        let runtime = Moved::read(fields, gained, 0.0)?.runtime;
+        let even = runtime * lent_s / (direct * cascade + runtime * devices * owner_s);
+        answer.figure(
+            "break_even_reclaims",
+            "reclaims at which lending neither gains nor loses",
+            even,
+            Unit::Number,
+        );
+    }
+    answer.verdict =
+        format!("Each reclaim costs the borrower {} and its owner {}.", time(each_s), time(owner_s));
+    Moved::read(fields, gained, direct * count * cascade)?.judge(fields, &mut answer)?;
+    Ok(answer)
+}
+
+fn cascade(fields: &Fields<'_>) -> Result<f64, PlanError> {
+    let cascade = fields.or("cascade", Quantity::Positive, 1.0)?;
+    if cascade < 1.0 {
+        let message = format!(
+            "found {cascade}, expected 1 or more: the victims themselves, and those that they displace"
+        );
+        return Err(PlanError::new(fields.at("cascade"), message));
+    }
+    Ok(cascade)
+}
+
+/// A gang waits for a compact placement.
+pub(super) fn placement(fields: &Fields<'_>) -> Result<Answer, PlanError> {
+    fields.keys(&["ask", "name", "wait", "kept_free", "program_now", "program_compact"])?;
+    let wait_s = fields.need("wait", Quantity::Duration)?;
+    let kept_free = fields.need("kept_free", Quantity::Share)?;
+    let now = fields.need("program_now", Quantity::Factor)?;
+    let compact = fields.need("program_compact", Quantity::Factor)?;
+    let held_s = fields.need("job.held", Quantity::Span)?;
+    // The same work takes less held time at the better placement.
+    let compact_s = held_s * now / compact;
+    let scheduling = compact_s / (compact_s + wait_s * kept_free);
+    let trade = Trade::judge(&[
+        Ratio { boundary: Boundary::Scheduling, value: scheduling },
+        Ratio { boundary: Boundary::Program, value: compact / now },
+    ])
+    .map_err(PlanError::range(fields.path()))?;
+    let saved_s = held_s - compact_s;
+    let mut answer = Answer::default();
+    answer
+        .figure("program_ratio", "program goodput, compact over now", compact / now, Unit::Number)
+        .figure("scheduling_ratio", "scheduling goodput of the job's capacity", scheduling, Unit::Number)
+        .figure("product", "product of the ratios", trade.product, Unit::Number)
+        .figure("time_now_s", "time to result, now", held_s, Unit::Seconds)
+        .figure("time_compact_s", "time to result, after the wait", wait_s + compact_s, Unit::Seconds)
+        .figure(
+            "break_even_wait_s",
+            "wait that the faster steps repay in time to result",
+            saved_s,
+            Unit::Seconds,
+        );
+    if kept_free > 0.0 {
+        answer.figure(
+            "break_even_kept_free_s",
+            "wait that they repay in capacity",
+            saved_s.max(0.0) / kept_free,
+            Unit::Seconds,
+        );
+    }
+    let capacity = if kept_free > 0.0 {
+        format!("{}: the product changes by {:.5}", said(trade.verdict), trade.product)
+    } else {
+        format!(
+            "{}: others use the devices meanwhile, so the wait costs no capacity, only time to result",
+            said(trade.verdict)
+        )
+    };
+    answer.verdict = format!(
+        "{capacity}. The result comes {} {}.",
+        time((saved_s - wait_s).abs()),
+        if saved_s >= wait_s { "sooner" } else { "later" }
+    );
+    Ok(answer)
+}
