@@ -16,6 +16,8 @@ pub enum Dispatch {
     Compiled,
     /// Captured graphs.
     Graph,
+    /// As eager, and the host waits for each kernel (`CUDA_LAUNCH_BLOCKING=1`), so that the device waits for the host before each.
+    Blocking,
 }
 
 /// What dispatching costs the host.
@@ -32,6 +34,9 @@ pub struct HostCost {
     pub exchange_us: f64,
     /// One call that launches nothing.
     pub call_us: f64,
+    /// By how much a collective takes the device longer than nccl-tests say: its stream and that of the computation wait for each
+    /// other.
+    pub exchange_gap_us: f64,
     /// Once a step: data, logging, the optimizer's own loop.
     pub step_us: f64,
     /// Relative standard deviation: hosts differ by their clock.
@@ -65,11 +70,12 @@ impl HostCost {
             product_us: 30.0,
             exchange_us: 30.0,
             call_us: 5.0,
+            exchange_gap_us: 23.0,
             step_us: 500.0,
             deviation: 1.0,
         };
         FILE.as_ref().map_or(unknown, |file| match dispatch {
-            Dispatch::Eager => file.profiles.eager,
+            Dispatch::Eager | Dispatch::Blocking => file.profiles.eager,
             Dispatch::Compiled => file.profiles.compiled,
             Dispatch::Graph => file.profiles.graph,
         })
@@ -84,6 +90,7 @@ impl HostCost {
             product_us: self.product_us * factor,
             exchange_us: self.exchange_us * factor,
             call_us: self.call_us * factor,
+            exchange_gap_us: self.exchange_gap_us,
             step_us: self.step_us * factor,
             deviation: self.deviation,
         }

@@ -15,6 +15,7 @@
 //! ```
 
 mod attention;
+mod contention;
 mod format;
 mod gemm;
 mod grid;
@@ -65,6 +66,8 @@ pub struct KernelTables {
     attention_rates: Option<&'static attention::Rates>,
     memory: memory_bound::Efficiencies,
     user: Option<Arc<UserRows>>,
+    /// Whether blocks of a product that find no multiprocessor run in a second wave.
+    second_wave: bool,
     /// Over the burst at the rated power, kept for [`KernelTables::at`].
     own_curve: Option<Cow<'static, PowerCurve>>,
 }
@@ -135,6 +138,7 @@ impl KernelTables {
             attention_rates: attention::Rates::of(&device.name, |_| true),
             memory: memory_bound::Efficiencies::of(&device.name),
             user: None,
+            second_wave: settings.hands_out_tiles_at_launch(&device.name),
             own_curve: PowerCurve::on(device),
         }
     }
@@ -204,16 +208,6 @@ impl KernelTables {
         self.sustained.as_ref().map_or(0.0, |curve| curve.deviation)
     }
 
-    /// How much longer arithmetic takes while collectives hold `taken` of the device's SMs. The rest of the SMs share
-    /// the work evenly, as tiles of a persistent kernel do; where whole waves are launched it can be more.
-    #[must_use]
-    pub fn contention_ratio(&self, taken: u32) -> f64 {
-        match self.machine.engines {
-            Some(engines) if taken < engines => f64::from(engines) / f64::from(engines - taken),
-            _ => 1.0,
-        }
-    }
-
     fn no_rate(&self, format: Format) -> KernelError {
         KernelError::NoRate { device: self.machine.name.clone(), format }
     }
@@ -265,12 +259,5 @@ mod tests {
         assert!((ratio - 1.2).abs() < 1e-9);
         let falling = b200().with_power_curve(curve(vec![(1.0, 1.2), (0.5, 1.1)]));
         assert_eq!(falling.unwrap_err(), KernelError::BadPowerCurve);
-    }
-
-    #[test]
-    fn collectives_take_sms_away() {
-        let h100 = KernelTables::new(Catalogue::built_in().find("H100 SXM5").unwrap());
-        assert_eq!(h100.contention_ratio(24), 132.0 / 108.0);
-        assert_eq!(h100.contention_ratio(0), 1.0);
     }
 }

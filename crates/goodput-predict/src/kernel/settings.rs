@@ -14,6 +14,7 @@ pub(super) struct Settings {
     grids: Vec<Source>,
     pub deviation: Deviation,
     pub roofline: Roofline,
+    tiles_handed_out_at_launch: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -61,6 +62,11 @@ impl Settings {
     pub fn source(&self, device: &str) -> Option<&Source> {
         self.grids.iter().find(|source| source.devices.iter().any(|name| name == device))
     }
+
+    /// Whether blocks of a product that find no multiprocessor run in a second wave.
+    pub fn hands_out_tiles_at_launch(&self, device: &str) -> bool {
+        self.tiles_handed_out_at_launch.iter().any(|name| name == device)
+    }
 }
 
 #[cfg(test)]
@@ -73,9 +79,10 @@ mod tests {
     fn grids_and_devices_are_known() {
         let settings: Settings =
             serde_saphyr::from_str(include_str!("../../data/kernels/tables.yaml")).unwrap();
+        let of_a_rule = settings.tiles_handed_out_at_launch.iter();
         for source in &settings.grids {
             assert!(crate::kernel::shipped::Shipped::named(&source.grid).is_some(), "{}", source.grid);
-            for device in source.devices.iter().chain([&source.measured_on]) {
+            for device in source.devices.iter().chain([&source.measured_on]).chain(of_a_rule.clone()) {
                 let found = goodput_model::device::Catalogue::built_in().devices();
                 assert!(found.iter().any(|known| known.name == *device), "{device}");
             }

@@ -18,8 +18,8 @@ impl Lister<'_> {
         if let Some(tensor) = &self.exchanges.tensor {
             let bytes = self.bytes(values);
             if self.run.layout.sequence_parallel {
-                let sum = tensor.reduce_scatter.time(bytes);
-                let gather = tensor.all_gather.time(bytes);
+                let sum = tensor.called(tensor.reduce_scatter.time(bytes));
+                let gather = tensor.called(tensor.all_gather.time(bytes));
                 self.exchange("embedding sum", Term::TensorExchange, Pass::Forward, sum, sum.estimate.ns);
                 self.exchange(
                     "embedding gather",
@@ -29,7 +29,7 @@ impl Lister<'_> {
                     gather.estimate.ns,
                 );
             } else {
-                let sum = tensor.all_reduce.time(bytes);
+                let sum = tensor.called(tensor.all_reduce.time(bytes));
                 self.exchange("embedding sum", Term::TensorExchange, Pass::Forward, sum, sum.estimate.ns);
             }
         }
@@ -86,7 +86,7 @@ impl Lister<'_> {
         self.linears(Split::Outputs, tokens, self.run.precision.wide(), &[head])?;
         self.operation("loss", Term::Loss, Operation::CrossEntropy { values: tokens * vocabulary }, loss)?;
         if let Some(exchanges) = &self.exchanges.tensor {
-            let time = exchanges.all_reduce.time(4.0 * tokens as f64);
+            let time = exchanges.called(exchanges.all_reduce.time(4.0 * tokens as f64));
             for _ in 0..3 {
                 self.exchange("loss sums", Term::TensorExchange, Pass::Forward, time, time.estimate.ns);
             }

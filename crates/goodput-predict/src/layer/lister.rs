@@ -116,8 +116,8 @@ impl<'a> Lister<'a> {
         let Some(first) = linears.first() else { return Ok(()) };
         match split {
             Split::Whole => {}
-            Split::Outputs => self.around_outputs(tokens * first.inputs, times, before),
-            Split::Inputs => self.around_inputs(tokens * first.outputs, times, before[1]),
+            Split::Outputs => self.around_outputs(tokens * first.inputs, format, times, before),
+            Split::Inputs => self.around_inputs(tokens * first.outputs, format, times, before[1]),
         }
         Ok(())
     }
@@ -175,41 +175,54 @@ impl<'a> Lister<'a> {
 
     /// With sequence parallelism the input is gathered, in the backward pass again, for the weight gradient; its gradient is
     /// scattered. Without, the gradient is summed. `before`: where the products' parts begin in the lists.
-    fn around_outputs(&mut self, values: u64, [forward, input, weight]: [f64; 3], before: [usize; 2]) {
+    fn around_outputs(
+        &mut self,
+        values: u64,
+        format: Format,
+        [forward, input, weight]: [f64; 3],
+        before: [usize; 2],
+    ) {
         let Some(tensor) = &self.exchanges.tensor else { return };
         let bytes = self.bytes(values);
-        let beside = |window: f64| if self.run.framework.overlap_backward { window } else { 0.0 };
+        let in_pieces = self.run.layout.overlap_tensor;
+        let called = |time| if in_pieces { time } else { tensor.called(time) };
         let (sum, gather) = if self.run.layout.sequence_parallel {
-            (tensor.reduce_scatter.time(bytes), Some(tensor.all_gather.time(bytes)))
+            (
+                called(tensor.reduce_scatter.time(bytes)),
+                Some(called(tensor.all_gather.time(self.gathered_bytes(values, format)))),
+            )
         } else {
-            (tensor.all_reduce.time(bytes), None)
+            (called(tensor.all_reduce.time(bytes)), None)
         };
         if let Some(gather) = gather {
             let exposed = self.gathered_in_pieces(gather, forward);
             let part = self.exchanged("input gather", gather, exposed);
             self.passes.forward.insert(before[0], part);
-            let exposed = self.beside(gather, beside(input));
+            let exposed = self.beside_product(gather, input);
             let part = self.exchanged("input gather again", gather, exposed);
             self.passes.input_gradient.insert(before[1], part);
         }
-        let exposed = self.beside(sum, beside(weight));
+        let exposed = self.beside_product(sum, weight);
         let part = self.exchanged("input gradient sum", sum, exposed);
         self.passes.input_gradient.push(part);
     }
 
     /// Results are summed over ranks; with sequence parallelism each keeps its part, and the gradient is gathered.
-    fn around_inputs(&mut self, values: u64, [forward, input, _]: [f64; 3], before: usize) {
+    fn around_inputs(&mut self, values: u64, format: Format, [forward, input, _]: [f64; 3], before: usize) {
         let Some(tensor) = &self.exchanges.tensor else { return };
         let bytes = self.bytes(values);
+        let in_pieces = self.run.layout.overlap_tensor;
+        let called = |time| if in_pieces { time } else { tensor.called(time) };
         if self.run.layout.sequence_parallel {
-            let (sum, gather) = (tensor.reduce_scatter.time(bytes), tensor.all_gather.time(bytes));
+            let sum = called(tensor.reduce_scatter.time(bytes));
+            let gather = called(tensor.all_gather.time(self.gathered_bytes(values, format)));
             let part = self.exchanged("result sum", sum, self.summed_in_pieces(sum, forward));
             self.passes.forward.push(part);
             let exposed = self.gathered_in_pieces(gather, input);
             let part = self.exchanged("gradient gather", gather, exposed);
             self.passes.input_gradient.insert(before, part);
         } else {
-            let sum = tensor.all_reduce.time(bytes);
+            let sum = called(tensor.all_reduce.time(bytes));
             let part = self.exchanged("result sum", sum, self.summed_in_pieces(sum, forward));
             self.passes.forward.push(part);
         }
@@ -236,12 +249,24 @@ impl<'a> Lister<'a> {
         values as f64 * f64::from(self.run.precision.activation_bytes)
     }
 
-    /// What remains of an exchange beside `window_ns` of work: what outlasts it, or what the multiprocessors that it holds
-    /// slow the work down by.
+    /// What is gathered for a product; some frameworks cast it first.
+    fn gathered_bytes(&self, values: u64, format: Format) -> f64 {
+        let cast = self.run.framework.gathers_operands && format.is_quantised();
+        if cast { values as f64 * format.operand_bytes() } else { self.bytes(values) }
+    }
+
+    /// What remains of an exchange beside `window_ns` of work.
     pub fn beside(&self, time: CollectiveTime, window_ns: f64) -> f64 {
-        let ratio = self.tables.contention_ratio(time.sm_count);
-        let alone = time.estimate.ns;
-        if alone <= window_ns * ratio { alone * (1.0 - 1.0 / ratio) } else { alone - window_ns }
+        self.tables.exposed_ns(time.sm_count, time.estimate.ns, window_ns)
+    }
+
+    /// The same of a tensor-parallel exchange beside a product in the backward pass, where the framework overlaps them.
+    fn beside_product(&self, time: CollectiveTime, product_ns: f64) -> f64 {
+        if self.run.framework.overlap_backward {
+            self.tables.exposed_beside_a_product_ns(time.sm_count, time.estimate.ns, product_ns)
+        } else {
+            time.estimate.ns
+        }
     }
 
     /// With overlap a gather is cut into as many pieces as ranks. The first is a rank's own and the others come by copy engines

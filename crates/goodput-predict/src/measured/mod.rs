@@ -191,6 +191,8 @@ impl Measured {
     /// What the host takes, where it was measured; `otherwise` elsewhere. What a step costs once is never in a table.
     #[must_use]
     pub fn host(&self, dispatch: Dispatch, otherwise: HostCost) -> HostCost {
+        // A host that waits for every kernel launches as any other.
+        let dispatch = if dispatch == Dispatch::Blocking { Dispatch::Eager } else { dispatch };
         let of = |direction| self.host.get(&(dispatch, direction)).copied();
         HostCost {
             launch_us: of(Direction::Forward).unwrap_or(otherwise.launch_us),

@@ -101,7 +101,7 @@ pub(super) fn cells(timed: &Timed) -> [String; COLUMNS.len()] {
         Call::Host(dispatch, pass) => {
             set("pass", direction(pass));
             let kernel = match dispatch {
-                Dispatch::Eager => "eager",
+                Dispatch::Eager | Dispatch::Blocking => "eager",
                 Dispatch::Compiled => "compiled",
                 Dispatch::Graph => "graph",
             };

@@ -31,6 +31,9 @@ pub struct Framework {
     /// Whether tensor-parallel exchanges of the backward pass run beside the products of the same layer: input gradients
     /// reduced beside the weight gradient, inputs gathered again beside the input gradient.
     pub overlap_backward: bool,
+    /// Whether what tensor ranks gather for a product is cast to its format before (Transformer Engine: `gather_along_first_dim`
+    /// with a quantizer).
+    pub gathers_operands: bool,
     /// Multiprocessors that a product whose result is summed in pieces beside it leaves free for as long as it runs.
     pub reserved_multiprocessors: u32,
     /// Whether weight gradients are added to the gradient buffer by the product itself.
@@ -107,6 +110,7 @@ impl Framework {
             dropout: false,
             separate_projections: false,
             overlap_backward: true,
+            gathers_operands: true,
             reserved_multiprocessors: RESERVED_BY_USER_BUFFERS,
             fused_accumulation: true,
             flat_parameters: false,
@@ -141,6 +145,7 @@ impl Framework {
                 attention: Some(AttentionKernel::Flash2),
                 separate_projections: true,
                 overlap_backward: false,
+                gathers_operands: false,
                 reserved_multiprocessors: 0,
                 fused_accumulation: false,
                 placeholder_gradients: false,
@@ -155,6 +160,7 @@ impl Framework {
                 fused_loss: true,
                 attention: Some(AttentionKernel::Flash1),
                 overlap_backward: false,
+                gathers_operands: false,
                 reserved_multiprocessors: 0,
                 fused_accumulation: false,
                 flat_parameters: true,

@@ -22,7 +22,10 @@ const KEYS: &[&str] = &[
     "dropout",
     "separate_projections",
     "overlap_backward",
+    "gathers_operands",
+    "reserved_multiprocessors",
     "fused_accumulation",
+    "flat_parameters",
     "placeholder_gradients",
     "scatter_gather",
     "blocking_sends",
@@ -45,7 +48,10 @@ struct File {
     dropout: Option<bool>,
     separate_projections: Option<bool>,
     overlap_backward: Option<bool>,
+    gathers_operands: Option<bool>,
+    reserved_multiprocessors: Option<u32>,
     fused_accumulation: Option<bool>,
+    flat_parameters: Option<bool>,
     placeholder_gradients: Option<bool>,
     scatter_gather: Option<bool>,
     blocking_sends: Option<bool>,
@@ -59,6 +65,7 @@ enum DispatchName {
     Eager,
     Compiled,
     Graph,
+    Blocking,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -83,6 +90,7 @@ pub(super) fn framework(value: &Value) -> Result<Framework, FieldError> {
             DispatchName::Eager => Dispatch::Eager,
             DispatchName::Compiled => Dispatch::Compiled,
             DispatchName::Graph => Dispatch::Graph,
+            DispatchName::Blocking => Dispatch::Blocking,
         };
     }
     if let Some(fusion) = file.fusion {
@@ -108,12 +116,21 @@ pub(super) fn framework(value: &Value) -> Result<Framework, FieldError> {
         (&mut profile.dropout, file.dropout),
         (&mut profile.separate_projections, file.separate_projections),
         (&mut profile.overlap_backward, file.overlap_backward),
+        (&mut profile.gathers_operands, file.gathers_operands),
         (&mut profile.fused_accumulation, file.fused_accumulation),
+        (&mut profile.flat_parameters, file.flat_parameters),
         (&mut profile.placeholder_gradients, file.placeholder_gradients),
         (&mut profile.scatter_gather, file.scatter_gather),
         (&mut profile.blocking_sends, file.blocking_sends),
     ] {
         *switch = stated.unwrap_or(*switch);
+    }
+    if let Some(reserved) = file.reserved_multiprocessors {
+        if reserved > MOST_RESERVED {
+            let message = format!("{reserved} is not possible: give 0 to {MOST_RESERVED}, such as 20");
+            return Err(FieldError::new("framework.reserved_multiprocessors", message));
+        }
+        profile.reserved_multiprocessors = reserved;
     }
     if let Some(multiple) = file.vocabulary_multiple {
         if !(1..=LARGEST_MULTIPLE).contains(&multiple) {
@@ -130,3 +147,25 @@ pub(super) fn framework(value: &Value) -> Result<Framework, FieldError> {
 }
 
 const LARGEST_MULTIPLE: u64 = 65_536;
+/// A half of the smallest device that trains.
+const MOST_RESERVED: u32 = 32;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_profile_is_changed_by_what_is_stated() {
+        let stated = json!({"like": "torchtitan", "flat_parameters": true, "reserved_multiprocessors": 8, "gathers_operands": true});
+        let profile = framework(&stated).unwrap();
+        assert!(profile.flat_parameters && profile.gathers_operands);
+        assert_eq!(profile.reserved_multiprocessors, 8);
+        let Err(error) = framework(&json!({"reserved_multiprocessors": 1000})) else { panic!("taken") };
+        assert_eq!(error.field, "framework.reserved_multiprocessors");
+        assert!(error.message.contains("0 to 32"), "{}", error.message);
+    }
+}

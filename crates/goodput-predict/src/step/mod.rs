@@ -38,7 +38,7 @@ use goodput_model::device::{Device, UnknownDevice};
 use goodput_model::{ArchitectureError, BatchError};
 
 use crate::cluster::Cluster;
-use crate::kernel::{HostCost, KernelError, KernelTables};
+use crate::kernel::{Dispatch, HostCost, KernelError, KernelTables};
 use crate::layer::{Cost, Layers, Term, Terms};
 use crate::memory::{self, Activity, Memory, RankParameters};
 use crate::run::{Run, RunError, Schedule};
@@ -225,6 +225,9 @@ impl Predictor {
         let mut units = Units::new(run, text, &layers)?;
         sharded::add_exchanges(run, text, &self.tables, &replicas, &mut units)?;
         offload::add_exchanges(run, text, &mut units);
+        if run.framework.dispatch == Dispatch::Blocking {
+            units.await_launches(&self.host(run));
+        }
         let mut stages = Stages::new(run, text, &self.tables, layers.exchanges(), &replicas, &units)?;
         let pipeline = stages.pipeline(run, self.host(run), micro_batches(run)? as usize);
         Ok((replicas, stages, pipeline))

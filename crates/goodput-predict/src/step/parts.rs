@@ -2,10 +2,11 @@
 
 use goodput_model::architecture::TextModel;
 
-use crate::kernel::KernelError;
-use crate::layer::{Layers, PassCosts};
+use crate::kernel::{HostCost, KernelError};
+use crate::layer::{Layers, PassCosts, Term};
 use crate::memory::RankParameters;
 use crate::run::{Recompute, Run, Schedule};
+use crate::{Basis, Estimate};
 
 /// What one part holds: blocks of each group, those among them that full recomputation runs again, and the ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +113,30 @@ impl Units {
             head.add_times(&PassCosts::of(&module), modules as f64);
         }
         Ok(Self { blocks, embedding: PassCosts::of(&layers.embedding(text)?), head })
+    }
+
+    /// Adds the host's work to each pass, for a host that waits for every kernel.
+    pub fn await_launches(&mut self, host: &HostCost) {
+        let ends = [&mut self.embedding, &mut self.head];
+        for costs in self.blocks.iter_mut().flatten().chain(ends) {
+            let of_a_pass = [
+                host.forward_us(&costs.forward.host),
+                host.forward_us(&costs.recompute.host),
+                host.backward_us(&costs.input_gradient.host),
+                host.backward_us(&costs.weight_gradient.host),
+            ];
+            let passes = [
+                &mut costs.forward,
+                &mut costs.recompute,
+                &mut costs.input_gradient,
+                &mut costs.weight_gradient,
+            ];
+            for (pass, us) in passes.into_iter().zip(of_a_pass).filter(|(_, us)| *us > 0.0) {
+                let estimate =
+                    Estimate { ns: us * 1e3, deviation: host.deviation, basis: Basis::Extrapolated };
+                pass.push(Term::Launch, estimate);
+            }
+        }
     }
 
     pub fn of(&self, holding: &Holding) -> PassCosts {

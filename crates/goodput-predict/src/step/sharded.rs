@@ -5,7 +5,7 @@ use goodput_model::architecture::{Dense, FeedForward, Mixer, TextModel};
 use super::parts::{Holding, Units};
 use super::replicas::{Replicas, shards_parameters};
 use crate::kernel::{Access, KernelError, KernelTables, Traffic};
-use crate::layer::{PassCosts, Term};
+use crate::layer::{Cost, PassCosts, Term};
 use crate::memory::RankParameters;
 use crate::run::{Optimizer, Run, Sharding};
 use crate::{Basis, Estimate};
@@ -27,19 +27,22 @@ pub(super) fn add_exchanges(
         return Ok(());
     }
     let again = matches!(run.layout.sharding, Sharding::Parameters { reshard_after_forward: true });
-    let ratio = tables.contention_ratio(MULTIPROCESSORS);
-    let exposed = |exchange: f64, window: f64, overlaps: bool| {
-        let ns = match overlaps {
+    let exposed = |exchange: f64, [products, window]: [f64; 2], overlaps: bool| {
+        let ns = match overlaps && window > 0.0 {
             false => exchange,
-            true if exchange <= window * ratio => exchange * (1.0 - 1.0 / ratio),
-            true => exchange - window,
+            true => tables.exposed_beside_products_ns(MULTIPROCESSORS, exchange, window, products / window),
         };
         Estimate { ns, deviation: DEVIATION, basis: Basis::Analytic }
     };
     let layout = &run.layout;
     let add = |costs: &mut PassCosts, [gather, reduce]: [f64; 2], [after, before]: [Estimate; 2]| {
-        let forward = exposed(gather, costs.forward.ns, layout.overlap_parameters);
-        let window = costs.recompute.ns + costs.input_gradient.ns + costs.weight_gradient.ns;
+        let window = |passes: &[&Cost]| {
+            passes
+                .iter()
+                .fold([0.0; 2], |[products, all], cost| [products + cost.terms.of(Term::Gemm), all + cost.ns])
+        };
+        let forward = exposed(gather, window(&[&costs.forward]), layout.overlap_parameters);
+        let window = window(&[&costs.recompute, &costs.input_gradient, &costs.weight_gradient]);
         let gathered = if again { gather } else { 0.0 };
         // Both travel over the same links.
         let backward = exposed(gathered + reduce, window, layout.overlap_gradients);

@@ -112,7 +112,8 @@ impl Stages {
                 part.forward_ns >= forward_ns
                     && part.input_gradient_ns + part.weight_gradient_ns >= backward_ns
             });
-        let is_free = run.framework.dispatch == Dispatch::Graph || never_behind;
+        // Awaited launches stand in the passes themselves.
+        let is_free = matches!(run.framework.dispatch, Dispatch::Graph | Dispatch::Blocking) || never_behind;
         let optimizer_ns = self.stages.iter().map(|stage| stage.optimizer.ns + host.step_us * 1e3).collect();
         Pipeline {
             schedule: run.layout.schedule,

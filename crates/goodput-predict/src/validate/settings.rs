@@ -73,7 +73,8 @@ pub(super) fn framework(row: &Fields) -> Result<Framework, Refusal> {
         "eager" => framework.dispatch = Dispatch::Eager,
         "compiled" => framework.dispatch = Dispatch::Compiled,
         "graph" => framework.dispatch = Dispatch::Graph,
-        _ => return Err(row.refuse("dispatch", "eager, compiled or graph")),
+        "blocking" => framework.dispatch = Dispatch::Blocking,
+        _ => return Err(row.refuse("dispatch", "eager, compiled, graph or blocking")),
     }
     match row.text("fusion") {
         "" => {}
