@@ -7,7 +7,8 @@ use std::process::Command;
 use crate::{cargo, target_dir};
 
 /// Charts that the demo's page must draw, by the id of their container.
-const DEMO: [&str; 7] = ["waterfall", "opened", "series-0", "lanes", "levers", "unheld", "waits"];
+const DEMO: [&str; 8] =
+    ["waterfall", "opened", "series-0", "lanes", "levers", "unheld", "waits", "published-mfu"];
 /// Charts that the page of a trace must draw.
 const TRACE: [&str; 8] =
     ["ranks", "steps", "heat", "heat-wait", "blame", "step-timeline", "communication", "slowdowns"];

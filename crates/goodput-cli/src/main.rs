@@ -9,6 +9,7 @@ mod demo;
 mod error;
 mod explain;
 mod flops;
+mod lint;
 mod mfu;
 mod output;
 mod plan;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Search(args) => search::run(&args),
+        Command::Lint(args) => lint::run(&args),
         Command::Flops(args) => flops::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),

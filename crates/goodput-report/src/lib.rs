@@ -6,6 +6,7 @@
 //! | [`terminal`] | people at a prompt |
 //! | [`html`] | people: one page that works offline |
 //! | [`json`] | programs: the view as it stands, with a schema in `schemas/` |
+//! | [`markdown`] | people: a pull request or a job summary |
 //! | [`openmetrics`] | monitoring systems |
 //!
 //! ```no_run
@@ -22,11 +23,13 @@
 
 pub mod html;
 pub mod json;
+pub mod markdown;
 pub mod openmetrics;
 pub mod terminal;
 
 mod name;
 mod number;
+mod published;
 mod render;
 mod table;
 mod view;

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
 use crate::view::{
-    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, MeasuredTablesView,
-    MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView,
-    ValidationView,
+    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, LintView,
+    MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView,
+    TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -115,6 +115,21 @@ impl ExplainView {
             Format::Table => terminal::explanation(self, style),
             Format::Json => json::render(self)?,
             Format::Html => html::explanation(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
+    }
+}
+
+impl LintView {
+    /// The report in `format`; `style` is for the terminal. For Markdown there is [`markdown::lint`](crate::markdown::lint).
+    ///
+    /// # Errors
+    /// [`RenderError::NoMetrics`] for OpenMetrics: findings are of a file.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::lint(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::lint(self)?,
             Format::OpenMetrics => return Err(RenderError::NoMetrics),
         })
     }

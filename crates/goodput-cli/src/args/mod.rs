@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod explain;
+mod lint;
 mod plan;
 mod predict;
 mod search;
@@ -17,6 +18,7 @@ use goodput_verbs::{WindowRequest, Work};
 pub use calibrate::{CalibrateArgs, TablesArgs};
 pub use compare::CompareArgs;
 pub use explain::ExplainArgs;
+pub use lint::{LintArgs, LintFormat};
 pub use plan::PlanArgs;
 pub use predict::PredictArgs;
 pub use search::SearchArgs;
@@ -58,6 +60,8 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Prediction errors against measured runs, by source, device and layout.
     Validate(ValidateArgs),
+    /// Known mistakes in a planning sheet or a report, with the figure put right.
+    Lint(LintArgs),
     /// Checkpoint cadence, sizing, builds, spot, time to result, the frontier: decisions from a sheet of inputs.
     Plan(PlanArgs),
     /// Exact FLOPs, parameters and bytes of a model on a batch, and every published convention side by side.

@@ -1,7 +1,9 @@
 //! The page of `goodput account`.
 
-use super::charts;
-use super::page::{Block, Page, Section, Tile, contract_section, levels, read_section, warning_section};
+use super::charts::{self, Chart};
+use super::page::{
+    Block, Page, Section, Tile, contract_section, levels, published_section, read_section, warning_section,
+};
 use goodput_core::Owner;
 
 use crate::name::cut;
@@ -9,6 +11,11 @@ use crate::number::{UNKNOWN, count, counted, device_hours, factor, gain, money};
 use crate::table::{self, Detail};
 use crate::view::AccountView;
 use crate::words;
+
+/// Jobs beside the published runs.
+const PUBLISHED_JOBS: usize = 8;
+/// Jobs whose loss is drawn against size, the first of them open.
+const MODELLED_JOBS: usize = 5;
 
 /// Pools whose series is drawn, beside the fleet's.
 const POOL_SERIES: usize = 8;
@@ -20,6 +27,8 @@ pub(super) fn page(view: &AccountView) -> Page {
     sections.push(pools(view));
     sections.push(cohorts(view));
     sections.push(jobs(view));
+    sections.extend(model(view));
+    sections.extend(published(view));
     sections.push(read_section(&view.read_report));
     sections.extend(warning_section(&view.warnings));
     sections.push(contract_section(&view.contract, &view.generated_by));
@@ -188,6 +197,42 @@ fn cohorts(view: &AccountView) -> Section {
         table::cohorts(&view.cohorts, Detail::Full),
     ));
     Section { id: "cohorts", title: "Who waits, and how long", intro: String::new(), blocks }
+}
+
+/// The jobs that saw failures: nothing of the model of others depends on size.
+fn model(view: &AccountView) -> Option<Section> {
+    let modelled = view.jobs.iter().enumerate().filter_map(|(i, job)| {
+        let chart = charts::size_curve(&format!("size-curve-{i}"), job.composed.as_ref()?)?;
+        Some((
+            format!("{} {} · {}", cut(&job.id, 12), cut(&job.name, 24), counted(job.devices, "device")),
+            chart,
+        ))
+    });
+    let mut blocks = Vec::new();
+    for (name, chart) in modelled.take(MODELLED_JOBS) {
+        if blocks.is_empty() {
+            blocks.push(Block::Charts(vec![Chart { title: Some(name), ..chart }]));
+        } else {
+            blocks.push(Block::FoldedChart(name, chart));
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: "size",
+        title: "Runtime loss against job size",
+        intro: "The first-order model of each job with failures: the time between failures shrinks in proportion to size, everything \
+                else stays as measured. goodput timeline has the figures."
+            .to_owned(),
+        blocks,
+    })
+}
+
+fn published(view: &AccountView) -> Option<Section> {
+    let own = view.jobs.iter().filter_map(|job| {
+        let basis = job.program_basis.as_ref()?;
+        let name = format!("{} {}", cut(&job.id, 12), cut(&job.name, 20));
+        Some(charts::OwnMfu { name, mfu: basis.mfu, convention: basis.convention.clone() })
+    });
+    published_section(&own.take(PUBLISHED_JOBS).collect::<Vec<_>>())
 }
 
 fn jobs(view: &AccountView) -> Section {

@@ -6,6 +6,7 @@ mod charts;
 mod compare;
 mod drawings;
 mod explain;
+mod lint;
 mod page;
 mod palette;
 mod plan;
@@ -16,8 +17,8 @@ mod trace;
 mod validate;
 
 use crate::view::{
-    AccountView, CompareView, ExplainView, PlanView, PredictionView, SearchView, TimelineView, TraceView,
-    ValidationView,
+    AccountView, CompareView, ExplainView, LintView, PlanView, PredictionView, SearchView, TimelineView,
+    TraceView, ValidationView,
 };
 
 /// A fleet's account as one HTML page.
@@ -58,6 +59,14 @@ pub fn trace(view: &TraceView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn explanation(view: &ExplainView) -> Result<String, askama::Error> {
     explain::page(view).render()
+}
+
+/// Known mistakes as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn lint(view: &LintView) -> Result<String, askama::Error> {
+    lint::page(view).render()
 }
 
 /// Prediction errors as one HTML page.

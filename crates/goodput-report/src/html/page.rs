@@ -4,7 +4,7 @@ use askama::Template;
 use goodput_core::Boundary;
 use plotly::Plot;
 
-use super::charts::Chart;
+use super::charts::{self, Chart};
 use super::drawings::Drawing;
 use super::palette;
 use crate::number::{UNKNOWN, device_hours, factor, percent};
@@ -151,6 +151,19 @@ pub(super) fn levels(ledger: &LedgerView, losses: &[LossView]) -> Vec<Level> {
     let to_ideal = crossing(Boundary::Program, factors.program, Some(bounds.program));
     levels.push(level("ideal", capacity.ideal_ns, open, to_ideal));
     levels
+}
+
+/// The report's own MFU beside published ones; `None` without an own one.
+pub(super) fn published_section(own: &[charts::OwnMfu]) -> Option<Section> {
+    Some(Section {
+        id: "published",
+        title: "MFU beside published runs",
+        intro: String::new(),
+        blocks: vec![
+            Block::Charts(vec![charts::published_mfu(own)?]),
+            Block::Notes(vec![charts::published_mfu_note()]),
+        ],
+    })
 }
 
 /// What was read and how odd rows were treated.

@@ -1,10 +1,12 @@
 //! The page of `goodput timeline`.
 
 use super::charts;
-use super::page::{Block, Page, Section, Tile, contract_section, levels, read_section, warning_section};
+use super::page::{
+    Block, Page, Section, Tile, contract_section, levels, published_section, read_section, warning_section,
+};
 use crate::number::{count, counted, duration, factor};
 use crate::table::{self, Detail};
-use crate::view::TimelineView;
+use crate::view::{ComposedView, TimelineView};
 use crate::words;
 
 pub(super) fn page(view: &TimelineView) -> Page {
@@ -23,12 +25,10 @@ pub(super) fn page(view: &TimelineView) -> Page {
             title: "The composed first-order model beside what was measured",
             intro: "Each owner's own formula as a share of held time. What the model does not predict is the residual."
                 .to_owned(),
-            blocks: std::iter::once(("Modelled and measured shares of held time", table::composed(model)))
-                .chain((!model.size_curve.is_empty()).then(|| ("The model against job size", table::size_curve(model))))
-                .map(|(title, table)| Block::Table(title.to_owned(), table))
-                .collect(),
+            blocks: model_blocks(model),
         });
     }
+    sections.extend(published(view));
     sections.push(read_section(&view.read_report));
     sections.extend(warning_section(&view.warnings));
     sections.push(contract_section(&view.contract, &view.generated_by));
@@ -42,6 +42,26 @@ pub(super) fn page(view: &TimelineView) -> Page {
         headline: headline(view),
         sections,
     }
+}
+
+fn model_blocks(model: &ComposedView) -> Vec<Block> {
+    let mut blocks =
+        vec![Block::Table("Modelled and measured shares of held time".to_owned(), table::composed(model))];
+    blocks.extend(charts::size_curve("size-curve", model).map(|chart| Block::Charts(vec![chart])));
+    if !model.size_curve.is_empty() {
+        blocks.push(Block::Table("The model against job size".to_owned(), table::size_curve(model)));
+    }
+    blocks
+}
+
+fn published(view: &TimelineView) -> Option<Section> {
+    let basis = view.program_basis.as_ref()?;
+    let own = charts::OwnMfu {
+        name: view.job.clone().unwrap_or_else(|| "this job".to_owned()),
+        mfu: basis.mfu,
+        convention: basis.convention.clone(),
+    };
+    published_section(&[own])
 }
 
 fn headline(view: &TimelineView) -> Vec<Tile> {

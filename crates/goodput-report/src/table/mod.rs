@@ -7,6 +7,7 @@ mod explain;
 mod fleet;
 mod flops;
 mod jobs;
+mod lint;
 mod losses;
 mod plan;
 mod predict;
@@ -27,6 +28,7 @@ pub(crate) use explain::{
 pub(crate) use fleet::{classes, cohorts, diagnostics, pools};
 pub(crate) use flops::{components, conventions, recurrence, self_check};
 pub(crate) use jobs::{composed, jobs, size_curve};
+pub(crate) use lint::{lint_findings, lint_reasons};
 pub(crate) use losses::{levers, losses};
 pub(crate) use plan::{plan_figures, plan_inputs, plan_rows};
 pub(crate) use predict::{

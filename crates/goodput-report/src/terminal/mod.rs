@@ -6,6 +6,7 @@ mod collect;
 mod compare;
 mod explain;
 mod flops;
+mod lint;
 mod mfu;
 mod page;
 mod parts;
@@ -19,9 +20,9 @@ mod validate;
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, MeasuredTablesView,
-    MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView, TraceView,
-    ValidationView,
+    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, LintView,
+    MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView,
+    TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -62,6 +63,11 @@ pub fn prediction(view: &PredictionView, style: TerminalStyle) -> String {
 /// A predicted step against the traced one as a terminal page.
 pub fn explanation(view: &ExplainView, style: TerminalStyle) -> String {
     explain::render(view, style)
+}
+
+/// Known mistakes as a terminal page.
+pub fn lint(view: &LintView, style: TerminalStyle) -> String {
+    lint::render(view, style)
 }
 
 /// Prediction errors as a terminal page.

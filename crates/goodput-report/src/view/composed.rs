@@ -1,9 +1,9 @@
 //! The composed first-order model beside what was measured, and ETTR under its own name.
 
-use goodput_core::OutOfRange;
 use goodput_core::composed::{Cadence, Residual, RuntimeInputs, RuntimeLoss};
 use goodput_core::ettr::measured_ettr;
 use goodput_core::runtime::RuntimeAccount;
+use goodput_core::{OutOfRange, Pattern};
 use serde::Serialize;
 
 /// The composed model of runtime loss, each term beside the measured one, as shares of held time.
@@ -47,6 +47,9 @@ pub struct SizePointView {
     pub modelled_at_best: f64,
     /// Whether the losses are still small enough for a first-order sum.
     pub small_losses: bool,
+    /// The terms of `modelled`, for drawing.
+    #[serde(skip)]
+    pub terms: [(Pattern, f64); 6],
 }
 
 /// One term.
@@ -96,6 +99,13 @@ impl ComposedView {
     }
 }
 
+/// The model's curve for a job that nobody measured: the chapter's example and the like.
+#[cfg(test)]
+pub(crate) fn modelled_curve(inputs: &RuntimeInputs, devices: u64) -> (Vec<SizePointView>, Option<f64>) {
+    let crossing = inputs.size_where_failures_overtake_input(devices).unwrap_or_default();
+    (size_curve(inputs, devices).unwrap_or_default(), crossing)
+}
+
 /// From an eighth of the job's size to 64 times it. Without a failure nothing of the model depends on size.
 fn size_curve(inputs: &RuntimeInputs, devices: u64) -> Result<Vec<SizePointView>, OutOfRange> {
     let Some(mtbf_s) = inputs.mtbf_s else { return Ok(Vec::new()) };
@@ -113,6 +123,7 @@ fn size_curve(inputs: &RuntimeInputs, devices: u64) -> Result<Vec<SizePointView>
         best_interval_s: best.checkpoint_interval_s.filter(|&interval_s| interval_s > 0.0),
         modelled_at_best: best.total(),
         small_losses: own.left_small_loss_regime().is_none(),
+        terms: own.terms(),
     };
     // Where even the best interval loses all of the held time, the sum says nothing more.
     Ok(own.into_iter().zip(best).map(point).take_while(|p| p.modelled_at_best < 1.0).collect())

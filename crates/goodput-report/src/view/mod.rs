@@ -16,6 +16,7 @@ mod jobs;
 mod lanes;
 mod layout;
 mod ledger;
+mod lint;
 mod measured_here;
 mod mfu;
 mod plan;
@@ -41,6 +42,8 @@ pub use compare::{
     AdequacyView, CompareView, CouplingView, DifferenceView, FactorMoveView, MeasuredSideView, RatioView,
     StatisticalEfficiencyView, TimeToResultView,
 };
+#[cfg(test)]
+pub(crate) use composed::modelled_curve;
 pub use composed::{ComposedTermView, ComposedView, EttrView, SizePointView};
 pub use conditions::{ConditionView, CycleView, DayView, FactorStatisticsView, SamplesView, StepBlockView};
 pub use contract::{
@@ -62,6 +65,7 @@ pub use ledger::{
     AllBoundsView, CapacityTimeView, DeviceHoursView, FactorBoundsView, FactorsView, Keyed, LedgerView,
     LossSharesView, LossView, MarginalValuesView,
 };
+pub use lint::{CorrectedView, LintFindingView, LintView};
 pub use measured_here::{MeasuredHereView, MeasuredTermView};
 pub use mfu::{
     AuditedLogView, AuditedRunView, ConversionView, ExplanationView, FactorView, FaultView, FigureView,

@@ -3,6 +3,7 @@
 mod compare;
 mod contract;
 mod explain;
+mod lint;
 mod plan;
 mod predict;
 mod search;
@@ -12,6 +13,7 @@ mod validation;
 pub(crate) use compare::{compare_answer, compare_beside, compare_scope, compare_title, ratio};
 pub(crate) use contract::contract;
 pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};
+pub(crate) use lint::{corrected, lint_answer, lint_title};
 pub(crate) use plan::{plan_heading, plan_id, plan_inputs, plan_question, plan_scope, plan_title};
 pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step};
 pub(crate) use search::{layout, search_title, searched};
