@@ -2,6 +2,7 @@
 
 mod account;
 mod args;
+mod baseline;
 mod calibrate;
 mod collect;
 mod compare;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Flops(args) => flops::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Baseline(command) => baseline::run(&command),
         Command::Mfu(command) => mfu::run(&command),
         Command::Completions(args) => output::completions(args.shell),
         Command::Man => output::man_page(),

@@ -6,6 +6,7 @@
 //! are any.
 
 pub mod adequacy;
+pub mod baseline;
 pub mod compare;
 pub mod contract;
 pub mod levers;

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::terminal::TerminalStyle;
 use crate::view::{
-    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, LintView,
-    MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView,
-    TraceView, ValidationView,
+    AccountView, BaselineUpdateView, BaselineView, CollectionView, CompareView, ConversionView, ExplainView,
+    FlopsView, LintView, MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView,
+    SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -120,6 +120,21 @@ impl ExplainView {
     }
 }
 
+impl BaselineView {
+    /// The report in `format`; `style` is for the terminal. Markdown: [`crate::markdown::baseline`].
+    ///
+    /// # Errors
+    /// [`RenderError::NoMetrics`] for OpenMetrics: a check is of a whole history.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::baseline_check(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::baseline(self)?,
+            Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
+    }
+}
+
 impl LintView {
     /// The report in `format`; `style` is for the terminal. For Markdown there is [`markdown::lint`](crate::markdown::lint).
     ///
@@ -132,6 +147,16 @@ impl LintView {
             Format::Html => html::lint(self)?,
             Format::OpenMetrics => return Err(RenderError::NoMetrics),
         })
+    }
+}
+
+impl BaselineUpdateView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError::NoSuchFormat`] for a format that is neither a table nor JSON.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        table_or_json(self, format, || terminal::baseline_update(self, style))
     }
 }
 

@@ -10,6 +10,7 @@
 //! ```
 
 mod account;
+mod baseline;
 mod calibrate;
 mod compare;
 mod contract;
@@ -36,6 +37,7 @@ mod trace_plan;
 mod validate;
 
 pub use account::{account, account_records, default_options};
+pub use baseline::{BaselineCheckRequest, BaselineUpdateRequest, baseline_check, baseline_update};
 pub use calibrate::{CalibrateRequest, calibrate};
 pub use compare::{CompareRequest, compare};
 pub use error::{Place, VerbError};

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod baseline;
 mod calibrate;
 mod compare;
 mod explain;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use goodput_verbs::{WindowRequest, Work};
 
+pub use baseline::{BaselineCheckArgs, BaselineCommand, BaselineFormat, BaselineUpdateArgs};
 pub use calibrate::{CalibrateArgs, TablesArgs};
 pub use compare::CompareArgs;
 pub use explain::ExplainArgs;
@@ -60,6 +62,9 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Prediction errors against measured runs, by source, device and layout.
     Validate(ValidateArgs),
+    /// Regressions over a history of reports, in five tiers.
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
     /// Known mistakes in a planning sheet or a report, with the figure put right.
     Lint(LintArgs),
     /// Checkpoint cadence, sizing, builds, spot, time to result, the frontier: decisions from a sheet of inputs.

@@ -275,6 +275,8 @@ pub struct Job {
     pub ranks: Option<Ranks>,
     /// Events as counted and timed.
     pub measured: Option<Measured>,
+    /// What its program factor rests on.
+    pub program_basis: Option<ProgramBasis>,
     /// Waits in the queue.
     pub waits: Option<Waits>,
 }
@@ -336,6 +338,25 @@ pub struct Measured {
     pub commits: u64,
     /// Discarded steps.
     pub rework_ns: Exact,
+}
+
+/// What a program factor rests on.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ProgramBasis {
+    /// `compute`, or another ideal.
+    pub ideal: String,
+    /// The device.
+    pub device: String,
+    /// Dense peak of one device, FLOP/s.
+    pub peak_flops_per_second: f64,
+    /// Its dtype.
+    pub dtype: String,
+    /// What is counted.
+    pub convention: String,
+    /// MFU of the retained steps.
+    pub mfu: f64,
+    /// Share of retained time whose work the log gives.
+    pub coverage: f64,
 }
 
 /// Step timers of a job's ranks.

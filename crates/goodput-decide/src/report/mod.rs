@@ -8,7 +8,8 @@ mod figures;
 pub use exact::Exact;
 pub use figures::{
     CapacityTime, Contract, Coverage, Cycle, Day, Factor, FactorBounds, Ideal, Job, Loss, Measured, Pool,
-    Ranks, Samples, Software, StatedCondition, StepBlock, StepTimes, Steps, Waits, WindowStamps,
+    ProgramBasis, Ranks, Samples, Software, StatedCondition, StepBlock, StepTimes, Steps, Waits,
+    WindowStamps,
 };
 
 use serde::Deserialize;
@@ -73,6 +74,8 @@ pub struct TimelineReport {
     pub ranks: Option<Ranks>,
     /// Events as counted and timed.
     pub measured: Measured,
+    /// What its program factor rests on.
+    pub program_basis: Option<ProgramBasis>,
     /// Time between held intervals.
     pub queue_wait_ns: Option<Exact>,
     /// What confidence intervals are made from.

@@ -112,6 +112,7 @@ impl Job {
             |settled: f64| Factor { settled: Some(settled), coverage: 1.0, low: settled, high: settled };
         let zero = Exact(0);
         Report::Timeline(Box::new(TimelineReport {
+            program_basis: None,
             title: None,
             job: Some(format!("job-{seed}")),
             contract: Contract {

@@ -2,6 +2,7 @@
 //! forbids every request, tables hold each figure that a chart draws, and names are escaped.
 
 mod account;
+mod baseline;
 mod charts;
 mod compare;
 mod drawings;
@@ -17,8 +18,8 @@ mod trace;
 mod validate;
 
 use crate::view::{
-    AccountView, CompareView, ExplainView, LintView, PlanView, PredictionView, SearchView, TimelineView,
-    TraceView, ValidationView,
+    AccountView, BaselineView, CompareView, ExplainView, LintView, PlanView, PredictionView, SearchView,
+    TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as one HTML page.
@@ -27,6 +28,14 @@ use crate::view::{
 /// Only if writing to a string fails.
 pub fn account(view: &AccountView) -> Result<String, askama::Error> {
     account::page(view).render()
+}
+
+/// A baseline check as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn baseline(view: &BaselineView) -> Result<String, askama::Error> {
+    baseline::page(view).render()
 }
 
 /// One job's account as one HTML page.

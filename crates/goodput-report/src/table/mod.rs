@@ -1,5 +1,6 @@
 //! Tables that more than one renderer shows: what stands in each row, free of how it is drawn.
 
+mod baseline;
 mod chain;
 mod compare;
 mod conditions;
@@ -18,6 +19,7 @@ mod trace_kernels;
 mod trace_plan;
 pub(crate) mod validation;
 
+pub(crate) use baseline::{baseline_changes, baseline_tiers, curve, departures, slow_hosts};
 pub(crate) use chain::{chain, job_chain};
 pub(crate) use compare::{compared_conditions, compared_factors, compared_windows};
 pub(crate) use conditions::conditions;

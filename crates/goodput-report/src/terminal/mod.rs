@@ -1,6 +1,7 @@
 //! Terminal pages: tables that fit the width, colour only when asked.
 
 mod account;
+mod baseline;
 mod calibrate;
 mod collect;
 mod compare;
@@ -20,14 +21,24 @@ mod validate;
 pub use page::TerminalStyle;
 
 use crate::view::{
-    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, LintView,
-    MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView, SelfCheckView, TimelineView,
-    TraceView, ValidationView,
+    AccountView, BaselineUpdateView, BaselineView, CollectionView, CompareView, ConversionView, ExplainView,
+    FlopsView, LintView, MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView,
+    SelfCheckView, TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
 pub fn account(view: &AccountView, style: TerminalStyle) -> String {
     account::render(view, style)
+}
+
+/// A baseline check as a terminal page.
+pub fn baseline_check(view: &BaselineView, style: TerminalStyle) -> String {
+    baseline::check(view, style)
+}
+
+/// What was added to a baseline as a terminal page.
+pub fn baseline_update(view: &BaselineUpdateView, style: TerminalStyle) -> String {
+    baseline::update(view, style)
 }
 
 /// One job's account as a terminal page.

@@ -1,6 +1,7 @@
 //! Views: one a verb, serialisable, and all that a renderer knows.
 
 mod account;
+mod baseline;
 mod calibrate;
 mod calibration;
 mod classes;
@@ -32,6 +33,10 @@ mod validate;
 mod value;
 
 pub use account::{AccountView, TiersView};
+pub use baseline::{
+    BaselineChangeView, BaselineSettingsView, BaselineUpdateView, BaselineView, CoincidenceView,
+    CurvePointView, CurveView, HistoryPointView, NotTestedView, RefusedLineView, TierView,
+};
 pub use calibrate::{
     CalibratedDeviceView, CalibratedFile, CalibratedKindView, MeasuredTablesView, SustainedView,
 };

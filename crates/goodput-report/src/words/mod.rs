@@ -1,5 +1,6 @@
 //! Sentences that more than one renderer prints.
 
+mod baseline;
 mod compare;
 mod contract;
 mod explain;
@@ -10,6 +11,10 @@ mod search;
 mod trace;
 mod validation;
 
+pub(crate) use baseline::{
+    baseline_causes, baseline_method, baseline_not_tested, baseline_refused, baseline_scope, baseline_size,
+    baseline_state, baseline_subject, baseline_title, baseline_update, baseline_value, coincidence, p_value,
+};
 pub(crate) use compare::{compare_answer, compare_beside, compare_scope, compare_title, ratio};
 pub(crate) use contract::contract;
 pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};

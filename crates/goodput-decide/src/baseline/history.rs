@@ -1,0 +1,213 @@
+//! HISTORY.jsonl: read with every line accounted for, and added to without a report counting twice.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::row::Row;
+
+/// The rows of a history, by subject and time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// Rows that hold.
+    pub rows: Vec<Row>,
+    /// Lines that do not.
+    pub refused: Vec<RefusedLine>,
+    /// Lines that are not blank.
+    pub lines: u64,
+}
+
+/// A line that is no row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedLine {
+    /// One-based.
+    pub line: u64,
+    /// Why.
+    pub why: String,
+}
+
+/// What became of rows that were to be added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Lines to append, each with its line break.
+    pub text: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// Rows that the history already has.
+    pub known: u64,
+    /// Rows that cannot stand beside those it has.
+    pub refused: Vec<String>,
+}
+
+impl History {
+    /// Reads a history from the bytes of its file.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Self {
+        let lines: Vec<(u64, &[u8])> = (1..).zip(bytes.split(|byte| *byte == b'\n')).collect();
+        let parsed: Vec<_> = lines
+            .into_par_iter()
+            .filter(|(_, text)| !text.iter().all(u8::is_ascii_whitespace))
+            .map(|(line, text)| (line, parse(text)))
+            .collect();
+        let mut history = Self { lines: parsed.len() as u64, ..Self::default() };
+        let mut rows = Vec::with_capacity(parsed.len());
+        for (line, parsed) in parsed {
+            match parsed {
+                Ok(row) => rows.push((line, row)),
+                Err(why) => history.refused.push(RefusedLine { line, why }),
+            }
+        }
+        // Days may stand in any order in the file.
+        rows.par_sort_by(|(_, a), (_, b)| {
+            a.subject().cmp(&b.subject()).then(a.from_ns.cmp(&b.from_ns)).then(a.to_ns.cmp(&b.to_ns))
+        });
+        for (line, row) in rows {
+            match history.rows.last().filter(|last| overlap(last, &row)) {
+                Some(last) => history.refused.push(RefusedLine { line, why: overlapping(last, &row) }),
+                None => history.rows.push(row),
+            }
+        }
+        history.refused.sort_by_key(|refused| refused.line);
+        history
+    }
+
+    /// The lines that add `rows`, those left out that the history already has, or that overlap another window of their subject.
+    #[must_use]
+    pub fn add(&self, rows: Vec<Row>) -> Added {
+        let mut windows: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+        self.rows.iter().for_each(|row| windows.entry(row.subject()).or_default().push(row));
+        let mut added = Added::default();
+        let mut fresh: Vec<Row> = Vec::new();
+        for row in rows {
+            if let Some((field, found, expected)) = row.impossible() {
+                added.refused.push(format!("{}: {field} is {found}, expected {expected}", name(&row)));
+                continue;
+            }
+            let earlier = windows.get(&row.subject()).into_iter().flatten().copied();
+            let clash = earlier.chain(&fresh).find(|other| overlap(other, &row));
+            match clash {
+                Some(other)
+                    if (other.from_ns, other.to_ns) == (row.from_ns, row.to_ns) && same(other, &row) =>
+                {
+                    added.known += 1;
+                }
+                Some(other) => added.refused.push(overlapping(other, &row)),
+                None => match serde_json::to_string(&row) {
+                    Ok(line) => {
+                        added.text.push_str(&line);
+                        added.text.push('\n');
+                        added.rows += 1;
+                        fresh.push(row);
+                    }
+                    Err(error) => added.refused.push(format!("{}: {error}", name(&row))),
+                },
+            }
+        }
+        added
+    }
+}
+
+fn parse(text: &[u8]) -> Result<Row, String> {
+    let row: Row = match serde_json::from_slice(text) {
+        Ok(row) => row,
+        Err(error) if error.is_eof() => return Err(format!("torn: {error}")),
+        Err(error) => return Err(error.to_string()),
+    };
+    if row.schema != Row::SCHEMA {
+        return Err(format!("its `schema` is {:?}, expected {:?}", row.schema, Row::SCHEMA));
+    }
+    match row.impossible() {
+        Some((field, found, expected)) => Err(format!("{field} is {found}, expected {expected}")),
+        None => Ok(row),
+    }
+}
+
+/// Whether two windows of one subject have a moment in common.
+fn overlap(one: &Row, other: &Row) -> bool {
+    one.subject() == other.subject() && one.from_ns < other.to_ns && other.from_ns < one.to_ns
+}
+
+/// Whether they came from the same report, or say the same.
+fn same(one: &Row, other: &Row) -> bool {
+    one.report == other.report || Row { report: other.report.clone(), ..one.clone() } == *other
+}
+
+fn name(row: &Row) -> String {
+    let name = row.job.as_deref().or(row.pool.as_deref()).unwrap_or("?");
+    format!("{:?} {name}", row.kind).to_lowercase()
+}
+
+fn overlapping(earlier: &Row, row: &Row) -> String {
+    format!(
+        "{}: its window of {} overlaps one of {} that came before; a day counts once",
+        name(row),
+        row.day,
+        earlier.day
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::row::{FactorFigures, Kind};
+
+    const DAY_NS: i64 = 86_400_000_000_000;
+
+    fn row(job: &str, day: i64) -> Row {
+        Row {
+            schema: Row::SCHEMA.to_owned(),
+            kind: Kind::Job,
+            day: format!("day {day}"),
+            from_ns: day * DAY_NS,
+            to_ns: (day + 1) * DAY_NS,
+            job: Some(job.to_owned()),
+            pool: None,
+            model: None,
+            policy: None,
+            devices: 8,
+            software: BTreeMap::new(),
+            program: None,
+            steps: None,
+            slowest: None,
+            events: None,
+            allocation: None,
+            factors: FactorFigures::default(),
+            contract: String::new(),
+            report: format!("{job}-{day}"),
+        }
+    }
+
+    #[test]
+    fn a_report_counts_once() {
+        let first = History::default().add(vec![row("a", 1), row("a", 0), row("b", 0)]);
+        assert_eq!((first.rows, first.known), (3, 0));
+        let history = History::read(first.text.as_bytes());
+        assert_eq!(history.rows, [row("a", 0), row("a", 1), row("b", 0)]);
+        let again = history.add(vec![row("a", 1), row("a", 2)]);
+        assert_eq!((again.rows, again.known, again.refused.len()), (1, 1, 0));
+        // The same day with other figures is neither added nor dropped without a word.
+        let other = Row { devices: 16, report: "other".to_owned(), ..row("a", 1) };
+        let refused = history.add(vec![other]).refused;
+        assert!(refused[0].starts_with("job a: its window of day 1 overlaps"), "{refused:?}");
+    }
+
+    #[test]
+    fn every_line_is_accounted_for() {
+        let good = serde_json::to_string(&row("a", 0)).unwrap();
+        let other = good.replace(Row::SCHEMA, "goodput.account/1");
+        let twice = good.replace("\"devices\":8", "\"devices\":9");
+        let reversed = good.replace("\"to_ns\":86400000000000", "\"to_ns\":0");
+        let torn = &good[..good.len() / 2];
+        let nan = good.replace("\"devices\":8", "\"devices\":NaN");
+        let text = [&good, &other, "", &twice, &reversed, &nan, torn].join("\n");
+        let history = History::read(text.as_bytes());
+        assert_eq!((history.rows.len(), history.lines), (1, 6));
+        let lines: Vec<u64> = history.refused.iter().map(|refused| refused.line).collect();
+        assert_eq!(lines, [2, 4, 5, 6, 7]);
+        let why: Vec<&str> = history.refused.iter().map(|refused| refused.why.as_str()).collect();
+        assert!(why[0].contains("expected \"goodput.baseline-row/1\""), "{why:?}");
+        assert!(why[1].contains("overlaps"), "{why:?}");
+        assert_eq!(why[2], "to_ns is 0, expected after from_ns");
+        assert!(why[4].starts_with("torn"), "{why:?}");
+    }
+}
