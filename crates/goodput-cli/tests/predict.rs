@@ -111,6 +111,30 @@ fn the_trace_of_the_step_is_read_back() {
     assert!((window_ns / step_ns - 1.0).abs() < 1e-3, "{window_ns} {step_ns}");
 }
 
+/// What a known device shows, one of the user's own shows too: a peak is all that MFU needs.
+#[test]
+fn a_device_of_ones_own_has_its_mfu_in_every_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run.yaml");
+    let text = "model: llama3.2-1b\ncluster:\n  device: {name: Falcon-1, dense_peaks: {bf16_tflops: 400}, \
+                memory_gb: 96, memory_tb_per_s: 2.5}\n  devices_per_node: 4\n  generation: hopper\n  \
+                intra: {link: pcie, gb_per_s: 64}\ndevices: 1\n\
+                batch: {sequence: 4096, micro: 1, global: 4}\n";
+    std::fs::write(&run, text).unwrap();
+    let report: Value = serde_json::from_slice(&predict(&run, &["--format", "json"]).stdout).unwrap();
+    assert_eq!(report["efficiency"]["peak_flops_per_second"], 4e14, "{report}");
+    let mfu = report["mfu"].as_f64().unwrap();
+    assert!((0.1..0.9).contains(&mfu), "{mfu}");
+    let shown = format!("{:.1}%", mfu * 100.0);
+    for options in [&[][..], &["--format", "html"]] {
+        let output = String::from_utf8(predict(&run, options).stdout).unwrap();
+        assert!(output.contains(&shown), "{shown} is not in {options:?}");
+        assert!(
+            output.contains("megatron-lm") && output.contains("1 device") && !output.contains("1 devices")
+        );
+    }
+}
+
 #[test]
 fn a_layout_that_does_not_divide_is_refused_with_field_and_remedy() {
     let folder = tempfile::tempdir().unwrap();

@@ -145,6 +145,9 @@ fn a_bad_field_is_named_with_its_remedy(#[case] good: &str, #[case] bad: &str, #
 )]
 #[case("cluster: DGX H100", "cluster: DGX H100\noffload: {activations: 2}", "offload.activations")]
 #[case("cluster: DGX H100", "cluster: TPU v5p 4x4x4\noffload: {optimizer: true}", "link_gb_per_s")]
+#[case("tp: 4, pp: 2", "shard_size: 8", "nothing is sharded")]
+#[case("cluster: DGX H100", "cluster: DGX H100\nrecompute: {modules: []}", "names no module")]
+#[case("cluster: DGX H100", "cluster: DGX H100\nrecompute: {layers: 17}", "the 16 layers of a stage")]
 #[case("model: llama3.1-8b", "model: 7", "field model")]
 #[case("model: llama3.1-8b", "model: missing.json", "missing.json")]
 fn a_bad_input_is_told_where_it_stands(#[case] good: &str, #[case] bad: &str, #[case] named: &str) {
@@ -153,6 +156,9 @@ fn a_bad_input_is_told_where_it_stands(#[case] good: &str, #[case] bad: &str, #[
     let error = read(&text).unwrap_err();
     assert!(error.contains("run.yaml") && error.contains(named), "{error}");
     assert!(error.len() < 2000, "{error}");
+    for inner in ["u8", "u32", "u64", "f64", "boolean", "Policy", "policy", "invalid type", "invalid value"] {
+        assert!(!error.contains(inner), "{inner} means nothing to a user: {error}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use goodput_model::architecture::{Blocks, FeedForward, Mixer, TextModel};
 
-use super::{ContextMethod, Run, Schedule};
+use super::{ContextMethod, Recompute, Run, Schedule, Sharding};
 
 /// Why a run cannot be predicted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -214,6 +214,12 @@ impl Check<'_> {
         let of_a_stage = u64::from(layout.tensor) * u64::from(layout.context) * u64::from(layout.data);
         let experts = u64::from(layout.expert) * u64::from(layout.expert_tensor);
         self.divides("layout.ep", experts, of_a_stage, "the devices of a stage, tp x cp x dp, as ep x etp")?;
+        if layout.shard_size.is_some() && layout.sharding == Sharding::None {
+            return self.field(
+                "layout.shard_size",
+                "nothing is sharded: set zero to 1, 2 or 3, or leave shard_size out".to_owned(),
+            );
+        }
         if let Some(size) = layout.shard_size {
             self.divides(
                 "layout.shard_size",
@@ -300,6 +306,15 @@ impl Check<'_> {
             );
         }
         let each = (layers + first + last) / parts;
+        let of_a_stage = each * u64::from(self.run.parts());
+        if let Recompute::Layers(again) = self.run.recompute
+            && u64::from(again) > of_a_stage
+        {
+            let message = format!(
+                "{again} are more than the {of_a_stage} layers of a stage: give fewer, or write full"
+            );
+            return self.field("recompute.layers", message);
+        }
         self.divides(
             "layout.pp",
             parts,

@@ -34,8 +34,39 @@ pub(super) fn read<T: DeserializeOwned>(field: &str, value: &Value, known: &[&st
             serde_json::from_value::<T>(one).is_err_and(|error| !error.to_string().starts_with("missing"))
         });
         let place = alone.map_or_else(|| field.to_owned(), |(key, _)| format!("{field}.{key}"));
-        FieldError::new(&place, format!("{error}; known are {}", known.join(", ")))
+        let message =
+            if alone.is_some() { plain(&error) } else { format!("{error}; known are {}", known.join(", ")) };
+        FieldError::new(&place, message)
     })
+}
+
+/// What a value of the wrong kind is told, without the names that types have in the program.
+pub(super) fn plain(error: &serde_json::Error) -> String {
+    let kinds = [
+        ("an array of length 2", "a list of two"),
+        ("struct Architecture", "a known model's name, a file, or a model (docs/flops.md)"),
+        ("u32", "a whole number from 0 to 4,294,967,295"),
+        ("u64", "a whole number of at least 0"),
+        ("u8", "a whole number of at least 0"),
+        ("f64", "a number"),
+        ("a boolean", "true or false"),
+        ("a string", "text, in quotes where it looks like a number"),
+    ];
+    let message = error.to_string();
+    let Some((found, expected)) = message.rsplit_once(", expected ") else { return message };
+    let expected = kinds.iter().find(|(kind, _)| *kind == expected).map_or(expected, |(_, words)| words);
+    let found = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|start| found.strip_prefix(start))
+        .map_or_else(|| found.to_owned(), |value| format!("found {value}"));
+    format!("{found}, expected {expected}")
+}
+
+/// What the YAML reader says, with a remedy in place of its own settings.
+pub(super) fn syntax(message: &str) -> String {
+    message
+        .replace(", set DuplicateKeyPolicy in Options if acceptable", ": leave one of them")
+        .replace(" rejected by the configured policy", " is no number: write one, or leave the field out")
 }
 
 /// What to say of a key that is not known.

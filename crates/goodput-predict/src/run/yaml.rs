@@ -168,8 +168,10 @@ impl Run {
     /// # Errors
     /// [`RunError`] names the line, the field, what was found and what to write.
     pub fn from_yaml(label: &str, text: &str, folder: &Path) -> Result<Self, RunError> {
-        let root: Value = serde_saphyr::from_str(text)
-            .map_err(|error| RunError::Yaml { label: label.to_owned(), message: error.to_string() })?;
+        let root: Value = serde_saphyr::from_str(text).map_err(|error| RunError::Yaml {
+            label: label.to_owned(),
+            message: keys::syntax(&error.to_string()),
+        })?;
         let placed = |field: &str| match line_of(text, field) {
             Some(line) => format!("{label}, line {line}"),
             None => label.to_owned(),
@@ -259,7 +261,7 @@ fn optional<T: DeserializeOwned>(root: &Map<String, Value>, field: &str) -> Resu
 }
 
 fn typed<T: DeserializeOwned>(field: &str, value: &Value) -> Result<T, FieldError> {
-    T::deserialize(value).map_err(|error| FieldError::new(field, error))
+    T::deserialize(value).map_err(|error| FieldError::new(field, keys::plain(&error)))
 }
 
 /// A word, a number of layers, or names of modules.
@@ -283,6 +285,12 @@ fn recompute(value: &Value) -> Result<Recompute, FieldError> {
             }
             Some((key, names)) if key == "modules" && mapping.len() == 1 => {
                 let names: Vec<String> = typed("recompute.modules", names)?;
+                if names.is_empty() {
+                    return Err(FieldError::new(
+                        "recompute.modules",
+                        "names no module: name one, or write none",
+                    ));
+                }
                 let known = Module::NAMED.map(|(name, _)| name);
                 let one = |name: &String| {
                     Module::named(name).ok_or_else(|| {
@@ -366,7 +374,8 @@ fn packing(batch: &BatchFile) -> Result<Packing, FieldError> {
 
 fn architecture(model: &Value, folder: &Path) -> Result<Architecture, String> {
     let Value::String(name) = model else {
-        let read: Architecture = serde_json::from_value(model.clone()).map_err(|error| error.to_string())?;
+        let read: Architecture =
+            serde_json::from_value(model.clone()).map_err(|error| keys::plain(&error))?;
         read.check().map_err(|error| error.to_string())?;
         return Ok(read);
     };

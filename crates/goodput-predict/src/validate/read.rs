@@ -39,12 +39,14 @@ pub enum ReadError {
 /// [`ReadError`] where the file is no CSV or has none of a run's columns.
 pub fn read(
     label: &str,
-    input: impl Read,
+    mut input: impl Read,
     rules: &Rules,
     clusters: &Clusters,
 ) -> Result<Vec<Result<RunRow, Refusal>>, ReadError> {
     let error = |source| ReadError::Csv { label: label.to_owned(), source };
-    let mut reader = csv::ReaderBuilder::new().flexible(false).from_reader(input);
+    let mut text = Vec::new();
+    input.read_to_end(&mut text).map_err(|source| error(source.into()))?;
+    let mut reader = csv::ReaderBuilder::new().flexible(false).from_reader(text.as_slice());
     let columns = reader.headers().map_err(error)?.clone();
     for column in ["id", "n_devices", "gbs"] {
         if !columns.iter().any(|known| known.trim() == column) {
@@ -55,7 +57,11 @@ pub fn read(
         .records()
         .map(|record| {
             let record = record.map_err(error)?;
-            let line = record.position().map_or(0, csv::Position::line);
+            // After `\r\n` the reader places a record at the `\n`, which is still the line before.
+            let line = record.position().map_or(0, |place| {
+                let behind = usize::try_from(place.byte()).is_ok_and(|at| text.get(at) == Some(&b'\n'));
+                place.line() + u64::from(behind)
+            });
             let named = columns.iter().zip(&record);
             let fields = named.map(|(column, value)| (column.trim().to_owned(), value.to_owned())).collect();
             Ok(convert(Fields::new(line, fields), rules, clusters))

@@ -128,6 +128,9 @@ fn cluster(row: &Fields, clusters: &Clusters) -> Result<Cluster, Refusal> {
     }
 }
 
+/// What a step can take: beyond it errors are no numbers, and one row would rule every mean.
+const STEP_SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=1e7;
+
 fn measured(row: &Fields, run: &Run) -> Result<Measured, Refusal> {
     let samples = run.batch.global as f64;
     let tokens = samples * run.batch.sequence as f64;
@@ -142,6 +145,9 @@ fn measured(row: &Fields, run: &Run) -> Result<Measured, Refusal> {
     for (column, from, work) in columns {
         if let Some(figure) = row.positive(column)? {
             let seconds = work.map_or(figure, |work| work / figure);
+            if !STEP_SECONDS.contains(&seconds) {
+                return Err(row.refuse(column, "a step of 1 microsecond to 1e7 seconds"));
+            }
             return Ok(Measured {
                 step_ns: (seconds * 1e9).round() as i64,
                 from,

@@ -122,6 +122,8 @@ fn words_of_a_row_become_the_run() {
 #[case("recompute", "", "recompute")]
 #[case("step_time_s", "", "step_time_s")]
 #[case("step_time_s", "-1", "step_time_s")]
+#[case("step_time_s", "1e-300", "step_time_s")]
+#[case("step_time_s", "1e300", "step_time_s")]
 #[case("zero_or_sharding", "", "zero_or_sharding")]
 #[case("device_class", "gaudi2", "cluster")]
 #[case("cluster", "DGX A100", "device_class")]
@@ -133,6 +135,24 @@ fn words_of_a_row_become_the_run() {
 fn a_row_that_is_no_run_names_its_column(#[case] column: &str, #[case] value: &str, #[case] named: &str) {
     let refusal = try_rows(&[&[(column, value), ("cp", "")]]).remove(0).unwrap_err();
     assert_eq!((refusal.field, refusal.id.as_str(), refusal.line), (named, "ours-1", 2), "{refusal}");
+}
+
+#[test]
+fn a_throughput_of_no_possible_step_is_refused() {
+    let refusal = try_rows(&[&[("step_time_s", ""), ("tokens_per_s", "1e300")]]).remove(0).unwrap_err();
+    assert_eq!(refusal.field, "tokens_per_s", "{refusal}");
+}
+
+/// Whatever ends a line, and where a cell holds one.
+#[test]
+fn a_refused_row_is_named_by_its_line() {
+    let text = csv(&[&[("n_layers", "0"), ("model", "two\nlines")], &[("n_layers", "0")]]);
+    let windows = text.replace('\n', "\r\n").replace("two\r\nlines", "two\nlines");
+    for text in [&text, &windows, &format!("\u{feff}{windows}")] {
+        let rows = read("test.csv", text.as_bytes(), Rules::built_in(), Clusters::built_in()).unwrap();
+        let lines: Vec<u64> = rows.into_iter().map(|row| row.unwrap_err().line).collect();
+        assert_eq!(lines, [2, 4], "{text:?}");
+    }
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Sentences about a predicted step.
 
-use crate::number::{count, duration, percent, thousands};
+use crate::number::{count, counted, duration, percent, thousands};
 use crate::table;
 use crate::view::{EfficiencyView, PredictionView};
 
 pub(crate) fn predicted_run(view: &PredictionView) -> String {
     let run = &view.run;
     format!(
-        "{} on {} devices of {} ({}): tp {}{}, cp {}, pp {} x {} ({}), ep {}, dp {} (sharded: {}); sequences of {}, micro-batch {}, global batch {}; {}, recomputed: {}, {}",
+        "{} on {} of {} ({}): tp {}{}, cp {}, pp {} x {} ({}), ep {}, dp {} (sharded: {}); sequences of {}, micro-batch {}, global batch {}; {}, recomputed: {}, {}",
         run.model,
-        count(run.devices.into()),
+        counted(run.devices.into(), "device"),
         run.cluster,
         run.device,
         run.tp,

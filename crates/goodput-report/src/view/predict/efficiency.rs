@@ -1,10 +1,11 @@
 //! MFU and HFU of a prediction in this project's convention and in the published ones.
 
 use goodput_model::Convention;
-use goodput_model::device::Catalogue;
 use goodput_predict::run::Run;
 use goodput_predict::step::Prediction;
 use serde::Serialize;
+
+use crate::number::counted;
 
 /// What MFU and HFU are of. Convention: exact model FLOPs of real tokens; HFU counts what is computed again too.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,7 +47,7 @@ pub struct PredictedConventionView {
 
 impl EfficiencyView {
     pub(super) fn new(run: &Run, prediction: &Prediction) -> Option<Self> {
-        let device = Catalogue::built_in().find(&run.cluster.device).ok()?;
+        let device = run.cluster.find_device().ok()?;
         let dtype = run.precision.products.dtype();
         let peak = device.peak(dtype).ok()?;
         let tokens = prediction.tokens_per_second_per_device;
@@ -69,8 +70,8 @@ impl EfficiencyView {
             peak_flops_per_second: peak,
             dtype: dtype.name().to_owned(),
             scope: format!(
-                "one step of {} devices; input, checkpoints and restarts are not in it",
-                run.devices
+                "one step of {}; input, checkpoints and restarts are not in it",
+                counted(run.devices.into(), "device")
             ),
             tflops_per_second_per_device: prediction.mfu * peak / 1e12,
             executed_tflops_per_second_per_device: prediction.hfu * peak / 1e12,
