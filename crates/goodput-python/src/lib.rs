@@ -24,8 +24,8 @@ mod _native {
     use crate::recorder::Recorder;
     #[pymodule_export]
     use crate::reports::{
-        Report, account, calibrate, collect, explain, mfu_audit, mfu_convert, predict, search, timeline,
-        trace, validate,
+        Report, account, calibrate, collect, compare, explain, mfu_audit, mfu_convert, predict, search,
+        timeline, trace, validate,
     };
     #[pymodule_export]
     use crate::table::ArrowTable;

@@ -3,12 +3,14 @@
 use goodput_core::scheduling::Denominator;
 use goodput_report::terminal::TerminalStyle;
 use goodput_report::{
-    AccountView, CollectionView, ConversionView, ExplainView, FlopsView, Format, MeasuredTablesView,
-    MfuAuditView, PredictionView, RenderError, SearchView, TimelineView, TraceView, ValidationView, json,
+    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, Format,
+    MeasuredTablesView, MfuAuditView, PredictionView, RenderError, SearchView, TimelineView, TraceView,
+    ValidationView, json,
 };
 use goodput_verbs::{
-    AccountRequest, Answer, AuditRequest, CalibrateRequest, CollectRequest, ConversionRequest,
-    ExplainRequest, Inputs, PredictRequest, SearchRequest, TimelineRequest, TraceRequest, ValidateRequest,
+    AccountRequest, Answer, AuditRequest, CalibrateRequest, CollectRequest, CompareRequest,
+    ConversionRequest, ExplainRequest, Inputs, PredictRequest, SearchRequest, TimelineRequest, TraceRequest,
+    ValidateRequest,
 };
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -54,7 +56,8 @@ views!(
     ValidationView,
     ExplainView,
     MeasuredTablesView,
-    CollectionView
+    CollectionView,
+    CompareView
 );
 
 /// A verb's answer.
@@ -159,6 +162,14 @@ pub fn explain(py: Python<'_>, request: &str) -> PyResult<Report> {
 pub fn calibrate(py: Python<'_>, request: &str) -> PyResult<Report> {
     let request: CalibrateRequest = serde_json::from_str(request).map_err(argument)?;
     let answer = py.detach(|| goodput_verbs::calibrate(&request, &mut Inputs::default()));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput compare` for a request as JSON.
+#[pyfunction]
+pub fn compare(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: CompareRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::compare(&request));
     answer.map(Into::into).map_err(|e| verb(&e))
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::table::{Column, Kind};
 
+mod decision;
 mod prediction;
 
 /// A table of a report.
@@ -52,7 +53,7 @@ fn joined(of: &Value, row: &Value) -> Value {
 /// Every table that a report of this schema (`goodput.VERB/1`) may have.
 pub fn tables_of(schema: &str) -> &'static [Table] {
     let verb = schema.trim_start_matches("goodput.").split('/').next();
-    let own = prediction::TABLES.iter().find(|(name, _)| verb == Some(name));
+    let own = prediction::TABLES.iter().chain(decision::TABLES).find(|(name, _)| verb == Some(name));
     own.map_or(TABLES, |(_, tables)| tables)
 }
 

@@ -350,3 +350,34 @@ def test_validate_collect_names_what_a_run_does_not_say(tmp_path):
     assert pa.table(report.to_arrow()).num_rows == 1
     with pytest.raises(GoodputError, match="no row can be written"):
         fleet_goodput.validate_collect(tmp_path / "nothing", output=tmp_path / "runs.csv")
+
+
+def _steady_log(path, start, step_s):
+    """400 steps, all committed."""
+    head = {"goodput_timeline": 1, "job": path.stem, "devices": 8, "peak_tflops": 989.4, "model_flops_per_token": 5e10}
+    lines = [head, {"event": "launch", "at": start}]
+    for step in range(400):
+        lines.append({"step": step, "start": start + step * step_s, "end": start + (step + 1) * step_s, "tokens": 262_144})
+    end = start + 400 * step_s
+    lines += [{"event": "commit", "step": 399, "at": end}, {"event": "stop", "cause": "finished", "at": end}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_compare_takes_two_reports(tmp_path):
+    reports = []
+    for name, start, step_s in (("before", 1767225600, 9), ("after", 1767312000, 8)):
+        _steady_log(tmp_path / f"{name}.jsonl", start, step_s)
+        report = timeline(tmp_path / f"{name}.jsonl", from_=start, to=start + 3600)
+        reports.append(tmp_path / f"{name}.json")
+        reports[-1].write_text(json.dumps(report.raw))
+    found = fleet_goodput.compare(*reports, title="faster")
+    assert found.lever == "job" and found.verdict in ("accept", "not_decided")
+    program = next(move for move in found.factors if move.factor == "program")
+    assert program.ratio.value == pytest.approx(9 / 8, rel=0.05)
+    assert found.falls_short == (found.verdict != "accept")
+    assert "<table>" in found._repr_html_() and "<html" in found.to_html()
+    pa = pytest.importorskip("pyarrow")
+    assert program.ratio.value in pa.table(found.to_arrow())["ratio"].to_pylist()
+    assert pa.table(found.to_arrow("adequacy")).num_rows == len(found.raw["adequacy"])
+    with pytest.raises(GoodputError):
+        fleet_goodput.compare(reports[0], tmp_path / "nothing.json")

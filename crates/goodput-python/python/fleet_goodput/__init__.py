@@ -7,6 +7,7 @@ After the fact:
 - :func:`trace`: where the device-time of the steps went, from step traces of all ranks.
 - :func:`flops`: exact FLOPs of a batch of a model, and every convention of it.
 - :func:`mfu_convert`: a quoted MFU in another convention; :func:`mfu_audit`: a training log's figures recomputed.
+- :func:`compare`: two reports under one contract, and whether to keep the change.
 
 Before the run:
 
@@ -34,6 +35,7 @@ from .meter import ThroughputMeter
 from .recorder import TimelineRecorder
 
 if TYPE_CHECKING:
+    from .decision import compare
     from .prediction import calibrate, explain, predict, search, validate, validate_collect
     from .verbs import account, flops, mfu_audit, mfu_convert, timeline, trace
 
@@ -48,6 +50,7 @@ __all__ = [
     "TimelineRecorder",
     "account",
     "calibrate",
+    "compare",
     "explain",
     "flops",
     "mfu_audit",
@@ -63,6 +66,7 @@ __all__ = [
 # The module of each verb.
 _VERBS = {
     **dict.fromkeys(("account", "flops", "mfu_audit", "mfu_convert", "timeline", "trace"), "verbs"),
+    "compare": "decision",
     **dict.fromkeys(("calibrate", "explain", "predict", "search", "validate", "validate_collect"), "prediction"),
 }
 

@@ -16,7 +16,7 @@ from .prediction_reports import (
     SearchReport,
     Validation,
 )
-from .verbs import Path, _paths, _positive
+from .verbs import Path, _paths, _positive, _share
 
 
 def predict(
@@ -316,12 +316,6 @@ def calibrate(
 
 def _path(path: Path | None) -> str | None:
     return None if path is None else os.fspath(path)
-
-
-def _share(name: str, value: float | None) -> float | None:
-    if value is not None and not 0 <= value < 1:
-        raise GoodputError(f"{name} is {value}: expected a share from 0 to 1")
-    return value
 
 
 def _by_devices(given: float | str | Mapping[int, float] | Mapping[int, str] | None) -> list[str]:

@@ -31,6 +31,7 @@ def timeline(
     dtype: str | None = None,
     peak_tflops: float | None = None,
     flops_per_token: float | None = None,
+    contract: Path | None = None,
     from_: Time | None = None,
     to: Time | None = None,
     time_zone: str | None = None,
@@ -59,6 +60,8 @@ def timeline(
     devices, devices_per_slice, device, device_file, dtype, peak_tflops, flops_per_token
         What is known of the work and the devices beside the log: accelerators, their name, more devices than the
         catalogue's own, dtype of the arithmetic, dense peak of one device in TFLOP/s, model FLOPs per real token.
+    contract
+        What is known of the measurement beside the records, for :func:`compare` (``examples/contract.yaml``).
     from_, to
         The window, half-open: RFC 3339, a date, seconds since the epoch, or an aware ``datetime``.
     time_zone
@@ -91,6 +94,7 @@ def timeline(
             "peak_tflops": _positive("peak_tflops", peak_tflops),
             "flops_per_token": _positive("flops_per_token", flops_per_token),
         },
+        "contract": None if contract is None else os.fspath(contract),
         "window": _window(from_, to, time_zone),
         "report": {"title": title, "price": price, "currency": currency},
     }
@@ -169,6 +173,8 @@ def account(
     denominator: str | None = None,
     planned_steps: Mapping[str, int] | None = None,
     jobs: int = 100,
+    contract: Path | None = None,
+    days: bool = False,
     from_: Time | None = None,
     to: Time | None = None,
     time_zone: str | None = None,
@@ -199,6 +205,10 @@ def account(
         Planned steps of a job in the window.
     jobs
         Jobs without a timeline that get a row of their own, the largest first.
+    contract
+        As for :func:`timeline`.
+    days
+        Account every day apart too: the blocks from which :func:`compare` makes intervals.
     from_, to, time_zone, price, currency
         As for :func:`timeline`.
 
@@ -228,6 +238,8 @@ def account(
         "pools": dict(pools or {}),
         "planned_steps": dict(planned_steps or {}),
         "jobs": jobs,
+        "days": days,
+        "contract": None if contract is None else os.fspath(contract),
         "window": _window(from_, to, time_zone),
         "report": {"title": title, "price": price, "currency": currency},
     }
@@ -436,6 +448,12 @@ def _paths(paths: Iterable[Path]) -> list[str]:
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise GoodputError(f"{os.fspath(paths)!r}: expected a list of files, not one file's name")
     return [os.fspath(path) for path in paths]
+
+
+def _share(name: str, value: float | None) -> float | None:
+    if value is not None and not 0 <= value < 1:
+        raise GoodputError(f"{name} is {value}: expected a share from 0 to 1")
+    return value
 
 
 def _positive(name: str, value: float | None) -> float | None:
