@@ -3,6 +3,7 @@
 
 pub mod experiment;
 pub mod scheduler;
+pub mod serving;
 pub mod table;
 pub mod throughput;
 pub mod timeline;

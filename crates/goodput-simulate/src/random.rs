@@ -19,6 +19,10 @@ pub(crate) enum Purpose {
     Attempt,
     /// Kernels and host of a rank in a step.
     Kernel,
+    /// Lives of a serving replica.
+    Replica,
+    /// Small jobs that scatter a serving pool's free devices.
+    SmallJobs,
 }
 
 impl Stream {

@@ -1,6 +1,25 @@
 //! A serving replica crosses the same boundaries: whole replicas held, ready time, ideal-rate time.
 //!
-//! Its program factor has another ideal than a training job's, so it is a row of its own.
+//! Its program factor has another ideal than a training job's, so it is a row of its own. [`account`] makes the rows
+//! from lifecycle events and samples of work; [`decode`] is the arithmetic of one decode step.
+
+mod account;
+pub mod decode;
+mod lifecycle;
+mod lifetimes;
+mod pool;
+mod records;
+mod work;
+
+pub use account::{DeploymentRow, ServingAccount, ServingError, account};
+pub use lifecycle::{HeldUse, Life, Stretch, lives};
+pub use lifetimes::{LIFETIMES, LifetimeShare};
+pub use pool::PoolAccount;
+pub use records::{
+    Deployment, Replica, ReplicaEvent, ReplicaEventKind, RowIdeal, ServingPoolSample, ServingRecords,
+    WorkPhase, WorkSample,
+};
+pub use work::{DecodeTime, Floor, LatencyCount, PrefillTime};
 
 use crate::capacity::CapacityTime;
 use crate::range::{OutOfRange, positive};
@@ -31,6 +50,32 @@ pub fn readiness_share(readiness_s: f64, held_s: f64) -> Result<f64, OutOfRange>
 }
 
 /// One class of replicas over a window: ready time arrives where a training job has retained steps.
+///
+/// It is no part of a training ledger and has no sum with one, since the ideals measure different resources:
+///
+/// ```compile_fail,E0308
+/// # use goodput_core::{Ledger, Window, serving::ServingRow};
+/// fn common(window: Window, training: &Ledger, serving: &ServingRow) -> Ledger {
+///     Ledger::merge(window, [training, serving])
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use goodput_core::{Levels, serving::ServingRow};
+/// fn common(mut training: Levels, serving: ServingRow) -> Levels {
+///     training += serving;
+///     training
+/// }
+/// ```
+///
+/// Nor do rows add up, whose ideals may differ:
+///
+/// ```compile_fail,E0369
+/// # use goodput_core::serving::ServingRow;
+/// fn average(decode: ServingRow, prefill: ServingRow) -> ServingRow {
+///     decode + prefill
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServingRow {
     /// Held by whole replicas.
