@@ -17,6 +17,7 @@ mod plan;
 mod predict;
 mod progress;
 mod search;
+mod serving;
 mod simulate;
 mod timeline;
 mod trace;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Account(args) => account::run(&args),
         Command::Timeline(args) => timeline::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Serving(args) => serving::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Plan(args) => plan::run(&args),

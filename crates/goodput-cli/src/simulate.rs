@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use goodput_simulate::{Scenario, simulate, step_trace};
+use goodput_simulate::{Scenario, serving, simulate, step_trace};
 
 use crate::args::SimulateArgs;
 use crate::error::CliError;
@@ -12,6 +12,9 @@ use crate::output::{self, Answer};
 pub fn run(args: &SimulateArgs) -> Result<Answer, CliError> {
     if let Some(name) = &args.traces {
         return traces(name, args);
+    }
+    if args.serving {
+        return serving(args);
     }
     let mut scenario = match &args.scenario {
         None => Scenario::demo().map_err(|e| CliError::new(e.to_string()))?,
@@ -27,6 +30,16 @@ pub fn run(args: &SimulateArgs) -> Result<Answer, CliError> {
     }
     let paths = simulate(&scenario).write(&args.output).map_err(|e| CliError::io(&args.output, &e))?;
     print_paths(&paths)
+}
+
+/// Writes the log of a serving fleet and its books.
+fn serving(args: &SimulateArgs) -> Result<Answer, CliError> {
+    let mut scenario = serving::Scenario::default();
+    if let Some(seed) = args.seed {
+        scenario.seed = seed;
+    }
+    let written = serving::simulate(&scenario).write(&args.output);
+    print_paths(&written.map_err(|e| CliError::io(&args.output, &e))?)
 }
 
 /// Writes the step traces of a small job and what each nanosecond is charged to.

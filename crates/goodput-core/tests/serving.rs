@@ -62,7 +62,7 @@ impl Fleet {
     }
 
     fn account(&self) -> ServingAccount {
-        account(&self.0, (None, None), |_, _| RowIdeal {
+        account(&mut self.0.clone(), (None, None), |_, _| RowIdeal {
             bytes_per_second: Some(3_350_000_000_000),
             flops_per_second: Some(989_400_000_000_000),
             weight_bytes: Some(140_000_000_000),
@@ -89,7 +89,7 @@ fn program_goodput_is_over_ready_time() {
         weight_bytes: Some(140_000_000_000),
         ..RowIdeal::default()
     };
-    let account = account(&fleet.0, (None, None), |_, _| ideal).unwrap();
+    let account = account(&mut fleet.0.clone(), (None, None), |_, _| ideal).unwrap();
     let row = &account.rows[0];
     let decode = row.decode_row(Floor::Weights).unwrap();
     assert_eq!(decode.ideal, hours(8, 30 * HOUR));

@@ -10,8 +10,8 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use crate::view::{
-    AccountView, ContractView, FactorBoundsView, LedgerView, LossView, ReadReportView, TimelineView,
-    WarningView,
+    AccountView, ContractView, FactorBoundsView, LedgerView, LossView, ReadReportView, ServingView,
+    TimelineView, WarningView,
 };
 
 /// A fleet's account as OpenMetrics text, ending in `# EOF`. The fleet and its pools are told apart by
@@ -57,6 +57,37 @@ pub fn timeline(view: &TimelineView) -> Result<String, fmt::Error> {
     families.encode()
 }
 
+/// A serving fleet's account as OpenMetrics text, ending in `# EOF`. Rows are told apart by `deployment` and `device`,
+/// measures by `measure`: none of them adds up.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn serving(view: &ServingView) -> Result<String, fmt::Error> {
+    let mut families = Families::default();
+    let seconds = |ns: crate::view::Exact| Some(ns.as_i64() as f64 / 1e9);
+    families.gauge(Family::WindowStart, Vec::new(), seconds(view.window.from_ns));
+    families.gauge(Family::WindowEnd, Vec::new(), seconds(view.window.to_ns));
+    for row in &view.rows {
+        let with = |name, value: &str| {
+            let device = row.basis.device.clone().unwrap_or_default();
+            vec![("deployment", row.deployment.clone()), ("device", device), (name, value.to_owned())]
+        };
+        for (used, amount) in &row.uses.0 {
+            let used = used.trim_end_matches("_ns");
+            families.gauge(Family::ServingHeld, with("use", used), Some(amount.capacity().device_seconds()));
+        }
+        for loss in &row.losses {
+            let amount = loss.amount_ns.capacity().device_seconds();
+            families.gauge(Family::ServingLoss, with("class", loss.class), Some(amount));
+        }
+        for measure in &row.measures {
+            families.gauge(Family::ServingMeasure, with("measure", measure.key), measure.value);
+        }
+    }
+    families.read_report(&view.read_report, &view.warnings);
+    families.encode()
+}
+
 /// Every metric family, in the order in which it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Family {
@@ -73,6 +104,9 @@ enum Family {
     Cost,
     Steps,
     FaultFreeStep,
+    ServingHeld,
+    ServingLoss,
+    ServingMeasure,
     ReadRows,
     Warnings,
 }
@@ -107,6 +141,17 @@ impl Family {
             Self::Cost => ("goodput_useful_device_hour_cost", "Price of one device-hour of ideal-rate work."),
             Self::Steps => ("goodput_steps", "Steps in the window by fate."),
             Self::FaultFreeStep => ("goodput_fault_free_step_seconds", "Fault-free step time."),
+            Self::ServingHeld => {
+                ("goodput_serving_held_device_seconds", "Held time of a deployment's replicas by use.")
+            }
+            Self::ServingLoss => (
+                "goodput_serving_loss_device_seconds",
+                "Held time of a deployment's replicas lost, by class.",
+            ),
+            Self::ServingMeasure => (
+                "goodput_serving_measure",
+                "A measure of a serving deployment under its own ideal; measures do not add up.",
+            ),
             Self::ReadRows => ("goodput_read_rows", "Rows of each input file by what became of them."),
             Self::Warnings => ("goodput_warnings", "Warnings of each kind."),
         }

@@ -8,7 +8,7 @@ use crate::terminal::TerminalStyle;
 use crate::view::{
     AccountView, BaselineUpdateView, BaselineView, CollectionView, CompareView, ConversionView, ExplainView,
     FlopsView, LintView, MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView,
-    SelfCheckView, TimelineView, TraceView, ValidationView,
+    SelfCheckView, ServingView, TimelineView, TraceView, ValidationView,
 };
 use crate::{html, json, openmetrics, terminal};
 
@@ -86,6 +86,21 @@ impl CompareView {
             Format::Json => json::render(self)?,
             Format::Html => html::comparison(self)?,
             Format::OpenMetrics => return Err(RenderError::NoMetrics),
+        })
+    }
+}
+
+impl ServingView {
+    /// The report in `format`; `style` is for the terminal.
+    ///
+    /// # Errors
+    /// [`RenderError`] when a renderer cannot write, which no view of this crate brings about.
+    pub fn render(&self, format: Format, style: TerminalStyle) -> Result<String, RenderError> {
+        Ok(match format {
+            Format::Table => terminal::serving(self, style),
+            Format::Json => json::render(self)?,
+            Format::Html => html::serving(self)?,
+            Format::OpenMetrics => openmetrics::serving(self)?,
         })
     }
 }

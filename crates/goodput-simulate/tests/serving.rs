@@ -22,7 +22,7 @@ fn assert_books(scenario: &Scenario) {
         weight_bytes: Some(scenario.weight_bytes),
         kv_bytes_per_token: Some(scenario.kv_bytes_per_token),
     };
-    let account = account(&records, (None, None), |_, _| ideal).unwrap();
+    let account = account(&mut records, (None, None), |_, _| ideal).unwrap();
     let truth = &fleet.truth;
     assert_eq!(account.warnings, [], "a clean log");
     assert_eq!(

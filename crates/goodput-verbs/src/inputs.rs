@@ -43,7 +43,7 @@ impl Inputs {
     }
 
     /// The number of the next file.
-    fn next(&self) -> FileId {
+    pub(crate) fn next(&self) -> FileId {
         FileId(u16::try_from(self.report.files.len()).unwrap_or(u16::MAX))
     }
 

@@ -8,6 +8,7 @@ mod lint;
 mod plan;
 mod predict;
 mod search;
+mod serving;
 mod trace;
 mod validate;
 
@@ -24,6 +25,7 @@ pub use lint::{LintArgs, LintFormat};
 pub use plan::PlanArgs;
 pub use predict::PredictArgs;
 pub use search::SearchArgs;
+pub use serving::ServingArgs;
 pub use trace::TraceArgs;
 pub use validate::{CollectArgs, ValidateArgs, ValidateCommand};
 
@@ -50,6 +52,8 @@ pub enum Command {
     Timeline(TimelineArgs),
     /// Two reports under one contract: the product of the ratios with its interval, and whether to keep the change.
     Compare(CompareArgs),
+    /// A fleet of inference replicas: held, ready and ideal time, decode and prefill apart, from its own log.
+    Serving(ServingArgs),
     /// Where the device-time of the steps went, over all ranks, from step traces.
     Trace(TraceArgs),
     /// Step time, MFU and memory of a parallel layout, term by term.
@@ -440,6 +444,9 @@ pub struct SimulateArgs {
     /// overlap_contention, host_bound, input_bound, clock_skew, cut_captures or hybrid.
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub traces: Option<String>,
+    /// Write the log of a fleet of inference replicas instead (serving.jsonl, docs/serving.md).
+    #[arg(long, conflicts_with_all = ["scenario", "traces"])]
+    pub serving: bool,
     /// Seed, over the scenario's.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

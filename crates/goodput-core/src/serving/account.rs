@@ -40,6 +40,8 @@ pub struct DeploymentRow {
     pub lives: u64,
     /// Lives that no release ends.
     pub not_released: u64,
+    /// Devices of a replica, the most that one has.
+    pub devices: u64,
     /// Pools of the placements.
     pub pools: BTreeSet<Symbol>,
     /// Held time by use.
@@ -129,12 +131,13 @@ pub struct ServingAccount {
     pub warnings: Vec<Warning>,
 }
 
-/// Accounts the records. `ideal` says what the ideals of a deployment on a device rest on.
+/// Accounts the records, and puts their events and samples in order. `ideal` says what the ideals of a deployment on a
+/// device rest on.
 ///
 /// # Errors
 /// [`ServingError`] when no replica is placed or the window is empty.
 pub fn account(
-    records: &ServingRecords,
+    records: &mut ServingRecords,
     ends: (Option<Timestamp>, Option<Timestamp>),
     ideal: impl Fn(u32, Symbol) -> RowIdeal,
 ) -> Result<ServingAccount, ServingError> {
@@ -142,6 +145,11 @@ pub fn account(
     let first =
         records.events.iter().map(|event| event.at).chain(records.pools.iter().map(|pool| pool.at)).min();
     let window = Window::new(ends.0.or(first).unwrap_or_default(), ends.1.unwrap_or(last))?;
+    let mut counts = Counts::default();
+    let events = sorted_events(std::mem::take(&mut records.events), &mut counts);
+    records.events = events;
+    sort_samples(&mut records.samples, &mut counts);
+    let records = &*records;
     let mut summing = Summing {
         window,
         ideal: &ideal,
@@ -151,12 +159,10 @@ pub fn account(
         lives: Vec::new(),
         lifetimes: Default::default(),
         cold_starts_ns: Vec::new(),
-        counts: Counts::default(),
+        counts,
         warnings: Vec::new(),
     };
-    let events = sorted_events(records, &mut summing.counts);
-    let samples = sorted_samples(records, &mut summing.counts);
-    let (mut events, mut samples) = (events.as_slice(), samples.as_slice());
+    let (mut events, mut samples) = (records.events.as_slice(), records.samples.as_slice());
     for replica in 0..u32::try_from(records.replicas.len()).unwrap_or(u32::MAX) {
         let own_events = split(&mut events, |event| event.replica == replica);
         let own_samples = split(&mut samples, |sample| sample.replica == replica);
@@ -182,8 +188,7 @@ fn split<'a, T>(rest: &mut &'a [T], belongs: impl Fn(&T) -> bool) -> &'a [T] {
 }
 
 /// By replica and time; events of one instant in the order of the log, the same event once.
-fn sorted_events(records: &ServingRecords, counts: &mut Counts) -> Vec<ReplicaEvent> {
-    let mut events = records.events.clone();
+fn sorted_events(mut events: Vec<ReplicaEvent>, counts: &mut Counts) -> Vec<ReplicaEvent> {
     events.sort_by_key(|event| (event.replica, event.at));
     let mut kept: Vec<ReplicaEvent> = Vec::with_capacity(events.len());
     for event in events {
@@ -197,8 +202,7 @@ fn sorted_events(records: &ServingRecords, counts: &mut Counts) -> Vec<ReplicaEv
     kept
 }
 
-fn sorted_samples(records: &ServingRecords, counts: &mut Counts) -> Vec<WorkSample> {
-    let mut samples = records.samples.clone();
+fn sort_samples(samples: &mut Vec<WorkSample>, counts: &mut Counts) {
     samples.sort_by_key(|sample| (sample.replica, sample.from, sample.to, sample.phase));
     samples.dedup_by(|later, earlier| {
         let same = WorkSample { source: earlier.source, ..*later } == *earlier;
@@ -207,7 +211,6 @@ fn sorted_samples(records: &ServingRecords, counts: &mut Counts) -> Vec<WorkSamp
         }
         same
     });
-    samples
 }
 
 /// How often something was seen, and where first.
@@ -267,6 +270,7 @@ impl<F: Fn(u32, Symbol) -> RowIdeal> Summing<'_, F> {
             row.lives += 1;
             row.not_released += u64::from(!life.released);
             row.replicas += u64::from(seen_rows.insert(life.device));
+            row.devices = row.devices.max(life.devices);
             row.pools.insert(life.pool);
             for stretch in &life.stretches {
                 let ns = self.window.clip(stretch.interval).duration_ns();
@@ -287,6 +291,7 @@ impl<F: Fn(u32, Symbol) -> RowIdeal> Summing<'_, F> {
                 replicas: 0,
                 lives: 0,
                 not_released: 0,
+                devices: 0,
                 pools: BTreeSet::new(),
                 uses: BTreeMap::new(),
                 decode: DecodeTime::default(),
@@ -404,20 +409,22 @@ impl<F: Fn(u32, Symbol) -> RowIdeal> Summing<'_, F> {
         for sample in &self.records.pools {
             samples.entry(self.records.symbols.get(sample.pool)).or_default().push(*sample);
         }
-        let pool = |mut samples: Vec<ServingPoolSample>| {
+        let mut accounts: HashMap<Symbol, PoolAccount> = HashMap::new();
+        let mut names = Vec::new();
+        for mut samples in samples.into_values() {
             samples.sort_by_key(|sample| sample.at);
             let name = samples[0].pool;
-            let mut account = PoolAccount::new(name, &samples, self.window);
-            let of_pool = self.lives.iter().filter(|(_, life)| life.pool == name);
-            account.held = of_pool
-                .map(|(_, life)| {
-                    let held = account.covered.intersect(life.held());
-                    CapacityTime::of(life.devices, held.duration_ns())
-                })
-                .sum();
-            account
-        };
-        samples.into_values().map(pool).filter(|account| !account.covered.is_empty()).collect()
+            names.push(name);
+            accounts.insert(name, PoolAccount::new(name, &samples, self.window));
+        }
+        for (_, life) in &self.lives {
+            if let Some(account) = accounts.get_mut(&life.pool) {
+                let held = account.covered.intersect(life.held());
+                account.held += CapacityTime::of(life.devices, held.duration_ns());
+            }
+        }
+        let in_order = names.into_iter().filter_map(|name| accounts.remove(&name));
+        in_order.filter(|account| !account.covered.is_empty()).collect()
     }
 }
 

@@ -35,19 +35,22 @@ impl Floor {
     }
 }
 
-/// Device-time in which `bytes` pass at a device's peak bandwidth, rounded down: `None` without one.
+/// `amount * by / over`, rounded down, exact wherever the result fits.
+fn scaled(amount: u128, by: u64, over: u64) -> u128 {
+    let (by, over) = (u128::from(by), u128::from(over.max(1)));
+    (amount / over).saturating_mul(by).saturating_add(amount % over * by / over)
+}
+
+/// Device-time in which `amount` passes at a device's peak, rounded down: `None` without one.
 fn device_time(amount: u128, per_second: Option<u64>) -> Option<CapacityTime> {
-    let per_second = u128::from(per_second.filter(|rate| *rate > 0)?);
-    let ns = amount.saturating_mul(NS_PER_SECOND.unsigned_abs().into()) / per_second;
+    let per_second = per_second.filter(|rate| *rate > 0)?;
+    let ns = scaled(amount, NS_PER_SECOND.unsigned_abs(), per_second);
     Some(CapacityTime::from_device_ns(i128::try_from(ns).unwrap_or(i128::MAX)))
 }
 
-/// Part of a sample's work: `amount * part_ns / whole_ns`, rounded down.
+/// Part of a sample's work.
 fn part(amount: u128, share: Share) -> u128 {
-    if share.part_ns == share.whole_ns {
-        return amount;
-    }
-    amount.saturating_mul(share.part_ns.into()) / u128::from(share.whole_ns.max(1))
+    scaled(amount, share.part_ns, share.whole_ns)
 }
 
 /// How much of a sample lies in ready time inside the window.

@@ -116,9 +116,24 @@ pub(super) fn text<'a>(
     Ok(Some(owned.into()))
 }
 
+/// Largest whole number that every JSON reader keeps: beyond it a field holds something else.
+const MOST: u64 = 1 << 53;
+
+/// Devices or replicas, at most.
+const MOST_DEVICES: u64 = 1 << 32;
+
 pub(super) fn whole(field: &'static str, raw: Raw<'_>) -> Result<Option<u64>, Problem> {
-    let number = |raw: &RawValue| raw.get().parse();
-    raw.map(|raw| number(raw).map_err(|_| Problem::value(field, "a whole number of at least 0"))).transpose()
+    let number = |raw: &RawValue| raw.get().parse().ok().filter(|number| *number <= MOST);
+    let expected = "a whole number from 0 to 2^53";
+    raw.map(|raw| number(raw).ok_or_else(|| Problem::value(field, expected))).transpose()
+}
+
+/// Devices or replicas.
+pub(super) fn few(field: &'static str, value: Option<u64>) -> Result<Option<u64>, Problem> {
+    match value {
+        Some(value) if value > MOST_DEVICES => Err(Problem::value(field, "at most 2^32")),
+        value => Ok(value),
+    }
 }
 
 /// A whole number above zero.

@@ -30,13 +30,10 @@ use goodput_core::serving::{
 };
 use rustc_hash::FxHashMap;
 
-use self::fields::{Fields, Problem, big, bits, count, nanoseconds, required, text, time, whole};
+use self::fields::{Fields, Problem, big, bits, count, few, nanoseconds, required, text, time, whole};
 use crate::gzip::inflated;
 use crate::lines::Lines;
 use crate::{FileReport, ReadError, Treatment};
-
-/// Steps, prompts or prompts' tokens that one sample can hold: beyond it a field holds something else.
-const MOST: u64 = 1 << 40;
 
 /// Reads one log, gzipped or not, and adds it to the records. A replica of two files is one if both declare the same
 /// deployment.
@@ -210,7 +207,9 @@ impl<'a> Log<'a> {
         let at = required("at", time("at", fields.at)?)?;
         let kind = match &*word {
             "requested" => Kind::Requested,
-            "placed" => Kind::Placed { devices: required("devices", count("devices", fields.devices)?)? },
+            "placed" => Kind::Placed {
+                devices: required("devices", few("devices", count("devices", fields.devices)?)?)?,
+            },
             "weights_loaded" => Kind::WeightsLoaded,
             "compiled" => Kind::Compiled,
             "warm" => Kind::Warm,
@@ -249,17 +248,11 @@ impl<'a> Log<'a> {
         if to <= from {
             return Err(Problem::value("to", "an end after from"));
         }
-        let limited = |field, value: Option<u64>| match value {
-            Some(value) if value > MOST => Err(Problem::value(field, "at most 2^40")),
-            value => Ok(value),
-        };
-        let tokens = required("tokens", limited("tokens", whole("tokens", fields.tokens)?)?)?;
+        let tokens = required("tokens", whole("tokens", fields.tokens)?)?;
         let steps = match phase {
             WorkPhase::Decode => self.decode_steps(fields, tokens)?,
             WorkPhase::Prefill => count("prompts", fields.prompts)?.unwrap_or(1),
         };
-        let steps =
-            limited(if phase == WorkPhase::Decode { "steps" } else { "prompts" }, Some(steps))?.unwrap_or(1);
         let step_ns = nanoseconds("step_ns", fields.step_ns)?;
         let busy_ns = busy_ns(fields, steps, step_ns, to - from)?;
         let (dispatch_ns, exchange_ns) = (
@@ -288,7 +281,7 @@ impl<'a> Log<'a> {
             busy_ns,
             steps,
             tokens,
-            kv_tokens: limited("kv_tokens", whole("kv_tokens", fields.kv_tokens)?)?,
+            kv_tokens: whole("kv_tokens", fields.kv_tokens)?,
             dispatch_ns,
             exchange_ns,
             traffic_bytes: whole("traffic_bytes", fields.traffic_bytes)?,
@@ -313,10 +306,13 @@ impl<'a> Log<'a> {
 
     fn pool(&mut self, fields: &Fields<'_>, source: SourceRef) -> Result<(), Problem> {
         let at = required("at", time("at", fields.at)?)?;
-        let free_devices = required("free_devices", whole("free_devices", fields.free_devices)?)?;
-        let node = count("devices_per_node", fields.devices_per_node)?;
-        let replica_devices =
-            required("devices_per_node", count("replica_devices", fields.replica_devices)?.or(node))?;
+        let free_devices =
+            required("free_devices", few("free_devices", whole("free_devices", fields.free_devices)?)?)?;
+        let node = few("devices_per_node", count("devices_per_node", fields.devices_per_node)?)?;
+        let replica_devices = required(
+            "devices_per_node",
+            few("replica_devices", count("replica_devices", fields.replica_devices)?)?.or(node),
+        )?;
         let whole_nodes = whole("whole_free_nodes", fields.whole_free_nodes)?;
         let in_whole_nodes = whole_nodes.zip(node).map(|(nodes, node)| nodes.saturating_mul(node));
         if in_whole_nodes.is_some_and(|devices| devices > free_devices) {
@@ -329,7 +325,8 @@ impl<'a> Log<'a> {
         if placeable.saturating_mul(replica_devices) > free_devices {
             return Err(Problem::value("placeable_replicas", "replicas of at most free_devices devices"));
         }
-        let waiting_replicas = whole("waiting_replicas", fields.waiting_replicas)?.unwrap_or(0);
+        let waiting_replicas =
+            few("waiting_replicas", whole("waiting_replicas", fields.waiting_replicas)?)?.unwrap_or(0);
         let pool = text("pool", fields.pool)?.unwrap_or_default();
         let pool = self.records.symbols.intern(&pool);
         self.records.pools.push(ServingPoolSample {

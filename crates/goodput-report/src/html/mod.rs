@@ -13,13 +13,14 @@ mod palette;
 mod plan;
 mod predict;
 mod search;
+mod serving;
 mod timeline;
 mod trace;
 mod validate;
 
 use crate::view::{
     AccountView, BaselineView, CompareView, ExplainView, LintView, PlanView, PredictionView, SearchView,
-    TimelineView, TraceView, ValidationView,
+    ServingView, TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as one HTML page.
@@ -52,6 +53,14 @@ pub fn timeline(view: &TimelineView) -> Result<String, askama::Error> {
 /// Only if writing to a string fails.
 pub fn comparison(view: &CompareView) -> Result<String, askama::Error> {
     compare::page(view).render()
+}
+
+/// A serving fleet's account as one HTML page.
+///
+/// # Errors
+/// Only if writing to a string fails.
+pub fn serving(view: &ServingView) -> Result<String, askama::Error> {
+    serving::page(view).render()
 }
 
 /// A step trace as one HTML page.

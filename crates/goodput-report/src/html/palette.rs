@@ -7,6 +7,7 @@
 //! transfers, magenta for waiting, violet for copies, orange to brown for the host, yellow for launches, grey for what
 //! no launch explains.
 
+use goodput_core::serving::HeldUse;
 use goodput_core::{Boundary, Pattern};
 use goodput_explain::term::Term;
 use goodput_predict::layer;
@@ -117,6 +118,20 @@ pub(super) const fn pattern(pattern: Pattern) -> &'static str {
         P::CacheFragmentation => "#8a5f93",
         P::TermUnsettled => "#a8569e",
         P::ProgramUnsettled => "#bfa3c4",
+    }
+}
+
+/// The colour of what a replica's held time was used for.
+pub(super) const fn held_use(used: HeldUse) -> &'static str {
+    match used {
+        HeldUse::Ready => USEFUL,
+        HeldUse::WeightLoad => "#f4b183",
+        HeldUse::Compilation => "#b8860b",
+        HeldUse::WarmUp => "#f2c14e",
+        HeldUse::ColdStart => "#c98b5a",
+        HeldUse::Restart => "#b5524a",
+        HeldUse::Drain => "#94824a",
+        HeldUse::Unsettled => OPEN,
     }
 }
 

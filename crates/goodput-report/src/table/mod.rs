@@ -14,6 +14,7 @@ mod plan;
 mod predict;
 mod read;
 mod search;
+mod serving;
 mod trace;
 mod trace_kernels;
 mod trace_plan;
@@ -39,6 +40,10 @@ pub(crate) use predict::{
 };
 pub(crate) use read::{files, findings};
 pub(crate) use search::{layouts, refused};
+pub(crate) use serving::{
+    decode_terms, readiness_curve, serving_levers, serving_lifetimes, serving_losses, serving_measures,
+    serving_pools,
+};
 pub(crate) use trace::{
     bandwidth, charges, kernel_rows, peers, trace_files, trace_findings, trace_ranks, trace_steps, triage,
 };

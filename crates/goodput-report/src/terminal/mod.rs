@@ -14,6 +14,7 @@ mod parts;
 mod plan;
 mod predict;
 mod search;
+mod serving;
 mod timeline;
 mod trace;
 mod validate;
@@ -23,7 +24,7 @@ pub use page::TerminalStyle;
 use crate::view::{
     AccountView, BaselineUpdateView, BaselineView, CollectionView, CompareView, ConversionView, ExplainView,
     FlopsView, LintView, MeasuredTablesView, MfuAuditView, PlanView, PredictionView, SearchView,
-    SelfCheckView, TimelineView, TraceView, ValidationView,
+    SelfCheckView, ServingView, TimelineView, TraceView, ValidationView,
 };
 
 /// A fleet's account as a terminal page.
@@ -89,6 +90,11 @@ pub fn validation(view: &ValidationView, style: TerminalStyle) -> String {
 /// Collected runs as a terminal page.
 pub fn collection(view: &CollectionView, style: TerminalStyle) -> String {
     collect::render(view, style)
+}
+
+/// A serving fleet's account as a terminal page.
+pub fn serving(view: &ServingView, style: TerminalStyle) -> String {
+    serving::render(view, style)
 }
 
 /// Layouts as a terminal page.

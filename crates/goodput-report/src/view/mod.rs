@@ -26,6 +26,7 @@ mod predict;
 mod read;
 mod runtime;
 mod search;
+mod serving;
 mod settings;
 mod timeline;
 mod trace;
@@ -88,6 +89,11 @@ pub use predict::{
 pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
 pub use search::{LayoutView, RefusedView, RuleView, SearchInput, SearchView};
+pub use serving::{
+    DecodeModelView, DecodeTermView, LifetimeView, PlacementWaitView, ReadinessCurveView, ReadinessPointView,
+    ReplicaLaneView, ReplicaLanesView, ReplicaStretchView, ServingBasis, ServingLeverView, ServingLossView,
+    ServingMeasureView, ServingPoolView, ServingRowView, ServingView, ServingWorkView, TracedDecodeView,
+};
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};
 pub use trace::{

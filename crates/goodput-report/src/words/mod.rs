@@ -8,6 +8,7 @@ mod lint;
 mod plan;
 mod predict;
 mod search;
+mod serving;
 mod trace;
 mod validation;
 
@@ -22,6 +23,10 @@ pub(crate) use lint::{corrected, lint_answer, lint_title};
 pub(crate) use plan::{plan_heading, plan_id, plan_inputs, plan_question, plan_scope, plan_title};
 pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step};
 pub(crate) use search::{layout, search_title, searched};
+pub(crate) use serving::{
+    SERVING_SCOPE, decode_model, placement_wait, serving_basis, serving_factors, serving_row_title,
+    serving_title, serving_work, traced_decode,
+};
 pub(crate) use trace::{
     audit, overlap, peers, roofline, sampling, term, trace_findings, trace_model, trace_scope, trace_title,
     triage, untraced,

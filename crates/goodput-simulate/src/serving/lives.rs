@@ -19,6 +19,8 @@ pub(super) struct Placement {
     pub requested: i64,
     pub placed: i64,
     pub released: i64,
+    /// From when small jobs had some devices of its node, up to its placement.
+    pub lent_from: Option<i64>,
 }
 
 /// The fleet's history as it forms.
@@ -44,7 +46,7 @@ impl Fleet {
             // One stands from the first instant on, so that the log covers the window.
             let mut run = Run::new(scenario, &mut fleet, name, u64::from(number), works);
             let first = if number == 0 { 0 } else { run.draw_ns(20.0) };
-            run.serve(first, first, end, true);
+            run.serve(first, first, end, true, None);
         }
         for day in 0..i64::from(scenario.days.max(1)) {
             for number in 0..scenario.burst_replicas {
@@ -53,7 +55,8 @@ impl Fleet {
                 let mut run = Run::new(scenario, &mut fleet, name, key, true);
                 let requested = (day * 24 + 14) * 3600 * S + run.draw_ns(120.0);
                 let placed = requested + run.draw_ns(240.0);
-                run.serve(requested, placed, (placed + 3600 * S).min(end), false);
+                let lent_from = (number > 0).then_some(day * 86_400 * S);
+                run.serve(requested, placed, (placed + 3600 * S).min(end), false, lent_from);
             }
         }
         fleet
@@ -98,14 +101,14 @@ impl<'a> Run<'a> {
     }
 
     /// Lives one after the other until `end`; the last one of a replica that stays is not released.
-    fn serve(&mut self, requested: i64, placed: i64, end: i64, stays: bool) {
+    fn serve(&mut self, requested: i64, placed: i64, end: i64, stays: bool, lent_from: Option<i64>) {
         let (mut requested, mut placed) = (requested, placed);
         while placed < end {
             if requested < placed {
                 self.event(requested, "requested");
             }
             let released = self.life(placed, end, stays);
-            self.fleet.placements.push(Placement { requested, placed, released });
+            self.fleet.placements.push(Placement { requested, placed, released, lent_from });
             self.fleet.truth.lives += 1;
             (requested, placed) = (released, released + self.draw_ns(90.0));
         }

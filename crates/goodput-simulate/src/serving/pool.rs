@@ -4,12 +4,17 @@ use super::lives::Fleet;
 use super::{DEVICES, S, Scenario, stamp};
 use crate::random::{Purpose, Stream};
 
+/// Free devices of a node that small jobs share until a burst needs it.
+const LENT_FREE: u64 = 4;
+
 /// What changes at an instant.
 enum Change {
     /// A replica begins or ends to hold a node.
     Holds(i64),
     /// A replica begins or ends to wait.
     Waits(i64),
+    /// Small jobs begin or end to share a node that a burst will need.
+    Lends(i64),
     /// Small jobs take this many devices of a mixed node.
     Small { node: usize, devices: u64 },
     /// The log ends.
@@ -20,6 +25,10 @@ pub(super) fn add(scenario: &Scenario, fleet: &mut Fleet) {
     let end = scenario.end_ns();
     let mut changes: Vec<(i64, Change)> = vec![(end, Change::End)];
     for placement in &fleet.placements {
+        if let Some(from) = placement.lent_from {
+            changes.push((from, Change::Lends(1)));
+            changes.push((placement.placed, Change::Lends(-1)));
+        }
         changes.push((placement.requested, Change::Waits(1)));
         changes.push((placement.placed, Change::Waits(-1)));
         changes.push((placement.placed, Change::Holds(1)));
@@ -36,17 +45,9 @@ pub(super) fn add(scenario: &Scenario, fleet: &mut Fleet) {
     }
     changes.retain(|(at, _)| *at <= end);
     changes.sort_by_key(|(at, _)| *at);
-    let mut held = 0;
-    let most_held = changes
-        .iter()
-        .map(|(_, change)| {
-            held += if let Change::Holds(by) = change { *by } else { 0 };
-            held
-        })
-        .max()
-        .unwrap_or(0);
-    let mut state =
-        State { dedicated: most_held, held: 0, waiting: 0, small: vec![0; scenario.mixed_nodes as usize] };
+    let nodes = scenario.replicas + scenario.warm_pool + scenario.burst_replicas;
+    let small = vec![0; scenario.mixed_nodes as usize];
+    let mut state = State { nodes: nodes.into(), held: 0, lent: 0, waiting: 0, small };
     let mut since = 0;
     let mut rest = changes.iter().peekable();
     while let Some((at, change)) = rest.next() {
@@ -61,8 +62,9 @@ pub(super) fn add(scenario: &Scenario, fleet: &mut Fleet) {
 }
 
 struct State {
-    dedicated: i64,
+    nodes: i64,
     held: i64,
+    lent: i64,
     waiting: i64,
     small: Vec<u64>,
 }
@@ -71,6 +73,7 @@ impl State {
     fn apply(&mut self, change: &Change) {
         match change {
             Change::Holds(by) => self.held += by,
+            Change::Lends(by) => self.lent += by,
             Change::Waits(by) => self.waiting += by,
             Change::Small { node, devices } => self.small[*node] = *devices,
             Change::End => {}
@@ -78,13 +81,14 @@ impl State {
     }
 
     fn whole(&self) -> u64 {
-        (self.dedicated - self.held).unsigned_abs()
+        (self.nodes - self.held - self.lent).unsigned_abs()
             + self.small.iter().filter(|taken| **taken == 0).count() as u64
     }
 
     fn free(&self) -> u64 {
         let mixed: u64 = self.small.iter().map(|taken| DEVICES - taken).sum();
-        (self.dedicated - self.held).unsigned_abs() * DEVICES + mixed
+        let empty = (self.nodes - self.held - self.lent).unsigned_abs();
+        empty * DEVICES + self.lent.unsigned_abs() * LENT_FREE + mixed
     }
 
     fn charge(&self, fleet: &mut Fleet, length: i64) {

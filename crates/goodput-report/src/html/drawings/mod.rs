@@ -2,10 +2,12 @@
 //! lines are the page's.
 
 mod gantt;
+mod replicas;
 mod scatter;
 mod stacks;
 
 pub(super) use gantt::gantt;
+pub(super) use replicas::replicas;
 pub(super) use scatter::{Point, scatter};
 pub(super) use stacks::{Mark, Segment, StackRow, stacks};
 

@@ -1,0 +1,225 @@
+//! `goodput serving`, as a person runs it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod command;
+
+use std::fs;
+use std::path::Path;
+
+use command::{json, run};
+use serde_json::Value;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/serving.jsonl");
+
+fn schema(text: &str) -> jsonschema::Validator {
+    jsonschema::draft202012::new(&serde_json::from_str(text).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn assert_valid(schema: &jsonschema::Validator, document: &Value) {
+    let errors: Vec<_> =
+        schema.iter_errors(document).take(5).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+fn report(log: &Path, more: &[&str]) -> Value {
+    let log = log.display().to_string();
+    let args = [&["serving", &log, "--format", "json"], more].concat();
+    let report = json(&args);
+    assert_valid(&schema(include_str!("../../../schemas/serving-report.schema.json")), &report);
+    report
+}
+
+fn written(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("serving.jsonl");
+    fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+fn ns(value: &Value) -> i128 {
+    value.as_str().unwrap_or_else(|| panic!("no amount: {value}")).parse().unwrap()
+}
+
+fn measure(row: &Value, key: &str) -> Option<f64> {
+    row["measures"].as_array().unwrap().iter().find(|m| m["key"] == key)?["value"].as_f64()
+}
+
+#[test]
+fn a_simulated_fleet_has_its_own_books() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let output = run(&["simulate", "--serving", "--seed", "7", "-o", &out]);
+    assert!(output.status.success(), "{}", output.stderr);
+    let log = folder.path().join("serving.jsonl");
+    let lines = schema(include_str!("../../../schemas/serving.schema.json"));
+    for line in fs::read_to_string(&log).unwrap().lines() {
+        assert_valid(&lines, &serde_json::from_str(line).unwrap());
+    }
+    let truth: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("truth.json")).unwrap()).unwrap();
+    let report = report(&log, &["--strict"]);
+    let row = &report["rows"][0];
+    assert_eq!(row["held_ns"], truth["held_ns"]);
+    for (used, amount) in truth["uses"].as_object().unwrap() {
+        assert_eq!(row["uses"][used], *amount, "{used}");
+    }
+    let work = &row["work"];
+    for (ours, theirs) in [
+        ("decode_ns", &truth["decode"]["busy_ns"]),
+        ("decode_tokens", &truth["decode"]["tokens"]),
+        ("decode_ideal_weights_ns", &truth["decode"]["ideal_weights_ns"]),
+        ("decode_ideal_weights_and_kv_ns", &truth["decode"]["ideal_weights_and_kv_ns"]),
+        ("prefill_ns", &truth["prefill"]["busy_ns"]),
+        ("prefill_ideal_ns", &truth["prefill"]["ideal_ns"]),
+        ("headroom_ns", &truth["headroom_ns"]),
+    ] {
+        assert_eq!(work[ours], *theirs, "{ours}");
+    }
+    let pool = &report["pools"][0];
+    for (key, amount) in truth["pool"].as_object().unwrap() {
+        assert_eq!(pool[key], *amount, "{key}");
+    }
+    // From held to the ideal of decode, every device-nanosecond once.
+    let losses: i128 = row["losses"].as_array().unwrap().iter().map(|loss| ns(&loss["amount_ns"])).sum();
+    let ideals = ns(&work["decode_ideal_weights_ns"]) + ns(&work["prefill_ideal_ns"]);
+    assert_eq!(losses + ideals, ns(&row["held_ns"]));
+}
+
+#[test]
+fn the_example_in_every_format() {
+    let report = report(Path::new(EXAMPLE), &["--price", "2"]);
+    let row = &report["rows"][0];
+    assert_eq!(row["basis"]["device"], "H100 SXM5");
+    let floor = row["decode_model"]["floor_ns"].as_f64().unwrap() / 1e6;
+    assert!((5.1..5.3).contains(&floor), "{floor}");
+    assert_eq!(row["decode_model"]["exchange_bytes"], 16_384);
+    assert_eq!(row["decode_model"]["exchanges"], 160);
+    assert_eq!(row["decode_model"]["eager_dispatch_least_ns"], 12e6);
+    assert!(measure(row, "program_decode_weights") < measure(row, "program_decode_weights_and_kv"));
+    let table = run(&["serving", EXAMPLE]);
+    assert!(table.status.success(), "{}", table.stderr);
+    for words in
+        ["serving runtime goodput", "MBU, weights floor", "headroom", "graph replay", "not added or averaged"]
+    {
+        assert!(table.stdout.contains(words), "{words}: {}", table.stdout);
+    }
+    let page = run(&["serving", EXAMPLE, "--format", "html"]);
+    assert!(page.status.success() && page.stdout.contains("Where ready time went"), "{}", page.stderr);
+    let metrics = run(&["serving", EXAMPLE, "--format", "openmetrics"]);
+    assert!(metrics.stdout.contains("goodput_serving_measure{") && metrics.stdout.ends_with("# EOF\n"));
+    let lines = schema(include_str!("../../../schemas/serving.schema.json"));
+    for line in fs::read_to_string(EXAMPLE).unwrap().lines() {
+        assert_valid(&lines, &serde_json::from_str(line).unwrap());
+    }
+}
+
+/// Worked example E10: 5.7 minutes of readiness are 9.5 % of an hour and 0.3958 % of a day.
+#[test]
+fn readiness_weighs_by_lifetime() {
+    for (hours, share) in [(1, 0.095), (24, 0.003_958)] {
+        let released = 1_767_225_600 + hours * 3600;
+        let (_folder, log) = written(&format!(
+            "{{\"goodput_serving\":1}}\n\
+             {{\"replica\":\"r\",\"at\":1767225600,\"event\":\"placed\",\"devices\":8}}\n\
+             {{\"replica\":\"r\",\"at\":1767225942,\"event\":\"ready\"}}\n\
+             {{\"replica\":\"r\",\"at\":{released},\"event\":\"released\"}}\n"
+        ));
+        let report = report(&log, &[]);
+        let found = report["lifetimes"][0]["cold_start_share"].as_f64().unwrap();
+        assert!((found - share).abs() < 1e-6, "{found}");
+        let goodput = measure(&report["rows"][0], "runtime").unwrap();
+        assert!((goodput - (1.0 - share)).abs() < 1e-6, "{goodput}");
+    }
+}
+
+const HEAD: &str = "{\"goodput_serving\":1,\"deployment\":\"d\",\"weight_bytes\":140000000000,\"device\":\"H100 SXM5\"}\n\
+    {\"replica\":\"r\",\"at\":1767225600,\"event\":\"placed\",\"devices\":8}\n\
+    {\"replica\":\"r\",\"at\":1767225600,\"event\":\"ready\"}\n";
+const TAIL: &str = "{\"replica\":\"r\",\"at\":1767226600,\"event\":\"released\"}\n";
+
+fn decode(more: &str) -> String {
+    format!(
+        "{{\"replica\":\"r\",\"phase\":\"decode\",\"from\":1767225600,\"to\":1767225700,\"tokens\":1000{more}}}\n"
+    )
+}
+
+#[test]
+fn bad_lines_are_refused_by_field_and_counted() {
+    for (line, field) in [
+        (decode(",\"steps\":1000,\"busy_ns\":-5"), "busy_ns"),
+        (decode(",\"steps\":1000,\"step_ns\":200000000"), "step_ns"),
+        (decode(",\"batch\":7"), "steps"),
+        (decode(",\"steps\":10,\"dispatch_ns\":20000000000"), "dispatch_ns"),
+        (decode(",\"steps\":0"), "steps"),
+        ("{\"replica\":\"r\",\"at\":1767225700,\"event\":\"sleeping\"}\n".to_owned(), "event"),
+        ("{\"replica\":\"q\",\"at\":1767225700,\"event\":\"placed\"}\n".to_owned(), "devices"),
+        ("{\"replica\":\"q\",\"at\":\"today\",\"event\":\"ready\"}\n".to_owned(), "at"),
+        (
+            "{\"at\":1767225700,\"free_devices\":8,\"whole_free_nodes\":2,\"devices_per_node\":8}\n"
+                .to_owned(),
+            "whole_free_nodes",
+        ),
+    ] {
+        let (_folder, log) = written(&format!("{HEAD}{line}{TAIL}"));
+        let report = report(&log, &[]);
+        let finding = &report["read_report"]["files"][0]["findings"][0];
+        assert_eq!((&finding["field"], &finding["line"]), (&field.into(), &4.into()), "{line}");
+        assert_eq!(report["read_report"]["refused"], 1);
+        let strict = run(&["serving", &log.display().to_string(), "--strict"]);
+        assert_eq!(strict.status.code(), Some(1), "{line}");
+    }
+}
+
+#[test]
+fn what_the_records_do_not_settle_is_said() {
+    let codes = |report: &Value| -> Vec<String> {
+        let warnings = report["warnings"].as_array().unwrap();
+        warnings.iter().map(|w| w["code"].as_str().unwrap().to_owned()).collect()
+    };
+    // Faster than the hardware.
+    let (_folder, log) = written(&format!("{HEAD}{}{TAIL}", decode(",\"steps\":1000000")));
+    let refused = report(&log, &[]);
+    assert_eq!(codes(&refused), ["mbu_above_one"]);
+    assert_eq!(refused["rows"][0]["work"]["work_unknown_ns"], (8_u64 * 1000 * 1_000_000_000).to_string());
+    // No model, no device.
+    let headless = HEAD.replace(",\"weight_bytes\":140000000000,\"device\":\"H100 SXM5\"", "");
+    let (_folder, log) = written(&format!("{headless}{}{TAIL}", decode(",\"steps\":1000")));
+    let unknown = report(&log, &[]);
+    assert_eq!(codes(&unknown), ["ideal_unknown"]);
+    assert_eq!(measure(&unknown["rows"][0], "program_decode_weights"), None);
+    assert_eq!(unknown["rows"][0]["work"]["decode_tokens"], "1000");
+    // Given on the command line, they settle it.
+    let settled = report(&log, &["--model", "llama3.1-70b", "--device", "H100 SXM5", "--dtype", "bf16"]);
+    let factor = measure(&settled["rows"][0], "program_decode_weights").unwrap();
+    assert!((factor - 0.0052).abs() < 1e-4, "{factor}");
+    // Without KV lengths the second floor is not known.
+    assert_eq!(measure(&settled["rows"][0], "program_decode_weights_and_kv"), None);
+    // An unknown device in the log is said, one on the command line refused.
+    let (_folder, log) =
+        written(&format!("{}{}{TAIL}", HEAD.replace("H100 SXM5", "Banana 9"), decode(",\"steps\":1000")));
+    assert_eq!(codes(&report(&log, &[])), ["ideal_unknown"]);
+    let output = run(&["serving", &log.display().to_string(), "--device", "Banana 9"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.contains("Banana 9"), "{}", output.stderr);
+}
+
+#[test]
+fn what_is_no_log_is_refused() {
+    for (text, says) in [
+        ("", "empty"),
+        ("not json\n", "header"),
+        ("{\"goodput_serving\":2}\n", "version"),
+        ("{\"goodput_serving\":1}\n", "place no replica"),
+        ("{\"replica\":\"r\",\"at\":1,\"event\":\"ready\"}\n", "no header"),
+    ] {
+        let (_folder, log) = written(text);
+        let output = run(&["serving", &log.display().to_string()]);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(output.stderr.contains(says), "{says}: {}", output.stderr);
+    }
+    // A torn last line is located.
+    let (_folder, log) = written(&format!("{HEAD}{TAIL}{{\"replica\":\"r\",\"at\":17672"));
+    let report = report(&log, &[]);
+    assert_eq!(report["read_report"]["files"][0]["findings"][0]["code"], "truncated_line");
+}
