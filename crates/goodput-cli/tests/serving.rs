@@ -99,9 +99,13 @@ fn the_example_in_every_format() {
     assert!(measure(row, "program_decode_weights") < measure(row, "program_decode_weights_and_kv"));
     let table = run(&["serving", EXAMPLE]);
     assert!(table.status.success(), "{}", table.stderr);
-    for words in
-        ["serving runtime goodput", "MBU, weights floor", "headroom", "graph replay", "not added or averaged"]
-    {
+    for words in [
+        "serving runtime goodput",
+        "MBU while decoding (weights floor)",
+        "headroom",
+        "graph replay",
+        "not added or averaged",
+    ] {
         assert!(table.stdout.contains(words), "{words}: {}", table.stdout);
     }
     let page = run(&["serving", EXAMPLE, "--format", "html"]);
@@ -164,7 +168,7 @@ fn bad_lines_are_refused_by_field_and_counted() {
         let (_folder, log) = written(&format!("{HEAD}{line}{TAIL}"));
         let report = report(&log, &[]);
         let finding = &report["read_report"]["files"][0]["findings"][0];
-        assert_eq!((&finding["field"], &finding["line"]), (&field.into(), &4.into()), "{line}");
+        assert_eq!((&finding["field"], &finding["line"]), (&Value::from(field), &Value::from(4)), "{line}");
         assert_eq!(report["read_report"]["refused"], 1);
         let strict = run(&["serving", &log.display().to_string(), "--strict"]);
         assert_eq!(strict.status.code(), Some(1), "{line}");
