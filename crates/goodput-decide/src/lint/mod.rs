@@ -16,6 +16,7 @@
 
 pub mod formula;
 pub mod known_loss;
+mod plan;
 pub mod sheet;
 
 mod checks;

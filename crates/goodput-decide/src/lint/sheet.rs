@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::formula::{self, Formula};
-use super::known_loss;
+use super::{known_loss, plan};
 
 /// A planning sheet.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -391,7 +391,7 @@ const KEYS: [&str; 9] =
     ["title", "mtbf_hours", "quality_gate", "figures", "budget", "losses", "wholes", "formula", "claims"];
 
 impl Sheet {
-    /// Reads a sheet. `label` names it in errors.
+    /// Reads a sheet, or of a plan of `goodput plan` (which has `questions`) its factors. `label` names it in errors.
     ///
     /// # Errors
     /// [`SheetError`] with the key, what is wrong and the nearest known name.
@@ -406,6 +406,9 @@ impl Sheet {
         let Value::Object(mut root) = root else {
             return Err(malformed(format!("expected keys of a sheet: {}", KEYS.join(", "))));
         };
+        if root.contains_key("questions") {
+            return Ok(plan::sheet(&root));
+        }
         let at =
             |key: &str, why: String| SheetError::Key { label: label.to_owned(), key: key.to_owned(), why };
         if let Some(unknown) = root.keys().find(|key| !KEYS.contains(&key.as_str())) {

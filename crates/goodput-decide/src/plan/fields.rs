@@ -262,6 +262,17 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The nearest mapping as written.
+    pub fn own(&self) -> &'a Map<String, Value> {
+        self.layers[0].1
+    }
+
+    /// The report of `goodput trace` that `key` names.
+    pub fn trace(&self, key: &str) -> Result<Option<&'a Value>, PlanError> {
+        let Some(file) = self.text(key)? else { return Ok(None) };
+        Ok(self.sheet.traces.get(&file))
+    }
+
     /// Keys of the nearest mapping.
     pub fn own_keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.layers[0].1.keys().map(String::as_str)

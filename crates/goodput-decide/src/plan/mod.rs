@@ -19,6 +19,7 @@ mod error;
 mod fields;
 mod fleet;
 mod frontier;
+mod levers;
 mod measured;
 mod monte_carlo;
 mod planning;

@@ -4,7 +4,8 @@ use super::answer::Answer;
 use super::error::PlanError;
 use super::fields::Fields;
 use super::{
-    build, cadence, capacity, fleet, frontier, planning, pool, runtime, sizing, staging, straggler, time,
+    build, cadence, capacity, fleet, frontier, levers, planning, pool, runtime, sizing, staging, straggler,
+    time,
 };
 
 /// What can be asked.
@@ -44,10 +45,12 @@ pub(super) enum Question {
     TraceVolume,
     /// An orchestrator's tiers.
     Tiers,
+    /// Kernel-level levers on one step.
+    Levers,
 }
 
 /// Every question with the word that asks it.
-const WORDS: [(&str, Question); 17] = [
+const WORDS: [(&str, Question); 18] = [
     ("runtime", Question::Runtime),
     ("cadence", Question::Cadence),
     ("staging", Question::Staging),
@@ -65,6 +68,7 @@ const WORDS: [(&str, Question); 17] = [
     ("days", Question::Days),
     ("trace_volume", Question::TraceVolume),
     ("tiers", Question::Tiers),
+    ("levers", Question::Levers),
 ];
 
 impl Question {
@@ -98,6 +102,7 @@ impl Question {
             Self::Days => planning::days(fields),
             Self::TraceVolume => planning::trace_volume(fields),
             Self::Tiers => planning::tiers(fields),
+            Self::Levers => levers::answer(fields),
         }
     }
 }

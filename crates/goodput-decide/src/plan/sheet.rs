@@ -30,6 +30,8 @@ pub struct Sheet {
     pub(super) shared: Map<String, Value>,
     pub(super) questions: Vec<Map<String, Value>>,
     pub(super) reports: BTreeMap<String, Report>,
+    /// Reports of `goodput trace` that questions name under `trace`.
+    pub(super) traces: BTreeMap<String, Value>,
 }
 
 impl Sheet {
@@ -79,7 +81,8 @@ impl Sheet {
                 )),
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mut sheet = Self { title, seed, shared: file, questions, reports: BTreeMap::new() };
+        let mut sheet =
+            Self { title, seed, shared: file, questions, reports: BTreeMap::new(), traces: BTreeMap::new() };
         sheet.load_reports(load)?;
         Ok(sheet)
     }
@@ -106,6 +109,13 @@ impl Sheet {
             let report =
                 Report::read(&file, &bytes).map_err(|error| PlanError::new(&field, error.to_string()))?;
             self.reports.insert(file, report);
+        }
+        for (i, question) in self.questions.iter().enumerate() {
+            let Some(Value::String(file)) = question.get("trace") else { continue };
+            let refused = |why: String| PlanError::new(format!("questions[{i}].trace"), why);
+            let bytes = load(file).map_err(refused)?;
+            let report = serde_json::from_slice(&bytes).map_err(|e| refused(format!("{file}: {e}")))?;
+            self.traces.insert(file.clone(), report);
         }
         Ok(())
     }

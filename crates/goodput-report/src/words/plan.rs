@@ -39,6 +39,7 @@ pub(crate) fn plan_question(word: &str) -> &'static str {
         "days" => "Days at a lower rate",
         "trace_volume" => "Volume of a trace",
         "tiers" => "An orchestrator's tiers",
+        "levers" => "Kernel-level levers on one step",
         _ => "Answer",
     }
 }
