@@ -52,7 +52,7 @@ pub(crate) fn plan_heading(answer: &PlanAnswerView) -> String {
 
 /// The element id of a question's section.
 pub(crate) fn plan_id(word: &str) -> &'static str {
-    const IDS: [&str; 17] = [
+    const IDS: [&str; 18] = [
         "runtime",
         "cadence",
         "staging",
@@ -70,6 +70,7 @@ pub(crate) fn plan_id(word: &str) -> &'static str {
         "days",
         "trace_volume",
         "tiers",
+        "levers",
     ];
     IDS.into_iter().find(|id| *id == word).unwrap_or("answer")
 }
