@@ -24,8 +24,8 @@ mod _native {
     use crate::recorder::Recorder;
     #[pymodule_export]
     use crate::reports::{
-        Report, account, calibrate, collect, compare, explain, mfu_audit, mfu_convert, predict, search,
-        timeline, trace, validate,
+        Report, account, baseline_check, baseline_update, calibrate, collect, compare, explain, lint,
+        mfu_audit, mfu_convert, plan, predict, search, serving, timeline, trace, validate,
     };
     #[pymodule_export]
     use crate::table::ArrowTable;

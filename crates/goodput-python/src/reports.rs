@@ -3,14 +3,14 @@
 use goodput_core::scheduling::Denominator;
 use goodput_report::terminal::TerminalStyle;
 use goodput_report::{
-    AccountView, CollectionView, CompareView, ConversionView, ExplainView, FlopsView, Format,
-    MeasuredTablesView, MfuAuditView, PredictionView, RenderError, SearchView, TimelineView, TraceView,
-    ValidationView, json,
+    AccountView, BaselineUpdateView, BaselineView, CollectionView, CompareView, ConversionView, ExplainView,
+    FlopsView, Format, LintView, MeasuredTablesView, MfuAuditView, PlanView, PredictionView, RenderError,
+    SearchView, ServingView, TimelineView, TraceView, ValidationView, json,
 };
 use goodput_verbs::{
-    AccountRequest, Answer, AuditRequest, CalibrateRequest, CollectRequest, CompareRequest,
-    ConversionRequest, ExplainRequest, Inputs, PredictRequest, SearchRequest, TimelineRequest, TraceRequest,
-    ValidateRequest,
+    AccountRequest, Answer, AuditRequest, BaselineCheckRequest, BaselineUpdateRequest, CalibrateRequest,
+    CollectRequest, CompareRequest, ConversionRequest, ExplainRequest, Inputs, LintRequest, PlanRequest,
+    PredictRequest, SearchRequest, ServingRequest, TimelineRequest, TraceRequest, ValidateRequest,
 };
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -57,7 +57,12 @@ views!(
     ExplainView,
     MeasuredTablesView,
     CollectionView,
-    CompareView
+    CompareView,
+    PlanView,
+    BaselineUpdateView,
+    BaselineView,
+    LintView,
+    ServingView
 );
 
 /// A verb's answer.
@@ -170,6 +175,46 @@ pub fn calibrate(py: Python<'_>, request: &str) -> PyResult<Report> {
 pub fn compare(py: Python<'_>, request: &str) -> PyResult<Report> {
     let request: CompareRequest = serde_json::from_str(request).map_err(argument)?;
     let answer = py.detach(|| goodput_verbs::compare(&request));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput baseline update` for a request as JSON.
+#[pyfunction]
+pub fn baseline_update(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: BaselineUpdateRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::baseline_update(&request));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput baseline check` for a request as JSON.
+#[pyfunction]
+pub fn baseline_check(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: BaselineCheckRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::baseline_check(&request));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput lint` for a request as JSON.
+#[pyfunction]
+pub fn lint(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: LintRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::lint(&request));
+    answer.map(Into::into).map_err(|e| verb(&e))
+}
+
+/// Answers `goodput plan` for a request as JSON.
+#[pyfunction]
+pub fn plan(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: PlanRequest = serde_json::from_str(request).map_err(argument)?;
+    let view = py.detach(|| goodput_verbs::plan(&request)).map_err(|e| verb(&e))?;
+    Ok(Answer { view, falls_short: false }.into())
+}
+
+/// Answers `goodput serving` for a request as JSON.
+#[pyfunction]
+pub fn serving(py: Python<'_>, request: &str) -> PyResult<Report> {
+    let request: ServingRequest = serde_json::from_str(request).map_err(argument)?;
+    let answer = py.detach(|| goodput_verbs::serving(&request, &mut Inputs::default(), None));
     answer.map(Into::into).map_err(|e| verb(&e))
 }
 

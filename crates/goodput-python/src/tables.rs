@@ -8,11 +8,12 @@ use crate::table::{Column, Kind};
 
 mod decision;
 mod prediction;
+mod serving;
 
 /// A table of a report.
 pub struct Table {
     pub name: &'static str,
-    /// JSON pointer to its rows, or `/OUTER/*/INNER`: the inner rows of all outer ones, with the texts of these.
+    /// JSON pointer to its rows, or `/OUTER/*/INNER`: the inner rows of all outer ones, with the texts and objects of these.
     rows: &'static str,
     pub columns: &'static [Column],
 }
@@ -41,11 +42,11 @@ impl Table {
     }
 }
 
-/// `row` with the texts of the row that it stands in.
+/// `row` with the texts and objects of the row that it stands in.
 fn joined(of: &Value, row: &Value) -> Value {
     let fields = |of: &Value| of.as_object().cloned().unwrap_or_default();
     let mut joined = fields(of);
-    joined.retain(|_, value| value.is_string());
+    joined.retain(|_, value| value.is_string() || value.is_object());
     joined.extend(fields(row));
     Value::Object(joined)
 }
@@ -53,7 +54,11 @@ fn joined(of: &Value, row: &Value) -> Value {
 /// Every table that a report of this schema (`goodput.VERB/1`) may have.
 pub fn tables_of(schema: &str) -> &'static [Table] {
     let verb = schema.trim_start_matches("goodput.").split('/').next();
-    let own = prediction::TABLES.iter().chain(decision::TABLES).find(|(name, _)| verb == Some(name));
+    let own = prediction::TABLES
+        .iter()
+        .chain(decision::TABLES)
+        .chain(serving::TABLES)
+        .find(|(name, _)| verb == Some(name));
     own.map_or(TABLES, |(_, tables)| tables)
 }
 
@@ -68,6 +73,14 @@ const FILES: &[Column] = &[
     column("used", "/used", Kind::Integer),
     column("repaired", "/repaired", Kind::Integer),
     column("refused", "/refused", Kind::Integer),
+];
+
+const WARNINGS: &[Column] = &[
+    column("code", "/code", Kind::Text),
+    column("message", "/message", Kind::Text),
+    column("job", "/job", Kind::Text),
+    column("source", "/source", Kind::Text),
+    column("more", "/more", Kind::Integer),
 ];
 
 const KERNELS: &[Column] = &[
@@ -154,17 +167,7 @@ const TABLES: &[Table] = &[
             column("program", "/factors/program", Kind::Float),
         ],
     },
-    Table {
-        name: "warnings",
-        rows: "/warnings",
-        columns: &[
-            column("code", "/code", Kind::Text),
-            column("message", "/message", Kind::Text),
-            column("job", "/job", Kind::Text),
-            column("source", "/source", Kind::Text),
-            column("more", "/more", Kind::Integer),
-        ],
-    },
+    Table::new("warnings", "/warnings", WARNINGS),
     Table::new("files", "/read_report/files", FILES),
     Table {
         name: "factors",

@@ -350,6 +350,9 @@ def test_validate_collect_names_what_a_run_does_not_say(tmp_path):
     assert pa.table(report.to_arrow()).num_rows == 1
     with pytest.raises(GoodputError, match="no row can be written"):
         fleet_goodput.validate_collect(tmp_path / "nothing", output=tmp_path / "runs.csv")
+    with pytest.raises(GoodputError, match="no source is named") as refused:
+        fleet_goodput.validate_collect(output=tmp_path / "runs.csv")
+    assert "MLflow" in refused.value.remedy
 
 
 def _steady_log(path, start, step_s):
@@ -381,3 +384,108 @@ def test_compare_takes_two_reports(tmp_path):
     assert pa.table(found.to_arrow("adequacy")).num_rows == len(found.raw["adequacy"])
     with pytest.raises(GoodputError):
         fleet_goodput.compare(reports[0], tmp_path / "nothing.json")
+
+
+PLAN = """
+title: a week
+job: {devices: 128, held: 7 d}
+reliability: {mtbf: 302 h, recovery: 6.2 min}
+checkpoint: {write: 9.8 s}
+questions: [cadence]
+"""
+
+
+def test_plan_answers_its_questions(tmp_path):
+    sheet = tmp_path / "plan.yaml"
+    sheet.write_text(PLAN)
+    report = fleet_goodput.plan(sheet, seed=3)
+    assert (report.title, report.seed, [answer.question for answer in report.answers]) == ("a week", 3, ["cadence"])
+    answer = report.answers[0]
+    assert answer.figures and {given["source"] for given in answer.inputs} >= {"assumed"}
+    assert answer.verdict in report.to_html(tmp_path / "plan.html") and "cadence" in report._repr_html_()
+    pa = pytest.importorskip("pyarrow")
+    figures = pa.table(report.to_arrow())
+    assert figures["value"].to_pylist() == [figure.value for figure in answer.figures]
+    assert set(figures["question"].to_pylist()) == {"cadence"}
+    assert pa.table(report.to_arrow("inputs"))["field"].to_pylist() == [given["field"] for given in answer.inputs]
+    sheet.write_text(PLAN.replace("mtbf: 302 h", "mtbf: soon"))
+    with pytest.raises(GoodputError, match="mtbf"):
+        fleet_goodput.plan(sheet)
+
+
+def test_a_history_tells_what_became_worse(tmp_path):
+    history, day_s = tmp_path / "history.jsonl", 86_400
+    for day in range(24):
+        start = 1767225600 + day * day_s
+        _steady_log(tmp_path / "job.jsonl", start, (8 if day < 12 else 10) + day * 7 % 5 / 100)
+        report = timeline(tmp_path / "job.jsonl", from_=start, to=start + 4100)
+        (tmp_path / "job.json").write_text(json.dumps(report.raw))
+        software = {"nccl": "2.26" if day < 12 else "2.27"}
+        added = fleet_goodput.baseline_update(history, tmp_path / "job.json", model="m", software=software)
+        assert (added.added, added.known, added.falls_short) == (1, 0, False)
+    again = fleet_goodput.baseline_update(history, tmp_path / "job.json", model="m", software=software)
+    assert (again.added, again.known) == (0, 1) and "<table>" in again._repr_html_()
+    found = fleet_goodput.baseline_check(history)
+    assert found.verdict == "regressed" and found.regressions >= 1 and not found.falls_short
+    change = next(change for change in found.changes if change.tier == "gray_failure")
+    assert (change.subject, change.worse, change.day) == ("job", True, "2026-01-13")
+    assert [cause["after"] for cause in change.causes if cause["what"] == "nccl"] == ["2.27"]
+    assert "nccl 2.26 to 2.27" in found._repr_html_() and "<html" in found.to_html()
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(found.to_arrow())["after"].to_pylist() == [change.after for change in found.changes]
+    assert "nccl" in pa.table(found.to_arrow("causes"))["what"].to_pylist()
+    assert pa.table(found.to_arrow("slow_hosts")).num_rows == 0
+    only = fleet_goodput.baseline_check(history, tiers=["allocation"])
+    assert {row["tier"] for row in only.raw["tiers"]} == {"allocation"}
+    with pytest.raises(GoodputError, match="startup_recovery"):
+        fleet_goodput.baseline_check(history, tiers=["startup"])
+    with pytest.raises(GoodputError, match="nobody"):
+        fleet_goodput.baseline_check(history, job="nobody")
+    with pytest.raises(GoodputError, match="one report"):
+        fleet_goodput.baseline_update(history)
+
+
+def test_lint_finds_known_mistakes(tmp_path):
+    sheet = tmp_path / "sheet.yaml"
+    sheet.write_text("figures:\n  - {name: duty, value: 0.93, kind: duty_cycle}\nformula: goodput = duty\n")
+    report = fleet_goodput.lint(sheet)
+    assert report.kind == "sheet" and report.checks > 0
+    assert "activity-called-goodput" in [finding.check for finding in report.findings]
+    assert report.falls_short == (report.errors > 0)
+    assert "<table>" in report._repr_html_() and "<html" in report.to_html()
+    pa = pytest.importorskip("pyarrow")
+    assert pa.table(report.to_arrow())["check"].to_pylist() == [finding.check for finding in report.findings]
+    rows = sum(len(finding.corrected) for finding in report.findings)
+    assert pa.table(report.to_arrow("corrected")).num_rows == rows
+    sheet.write_text("figurs: []\n")
+    with pytest.raises(GoodputError, match="figures"):
+        fleet_goodput.lint(sheet)
+
+
+SERVING = """
+{"goodput_serving":1,"deployment":"chat","model":"llama3.1-70b","device":"H100 SXM5","dtype":"bf16"}
+{"replica":"chat-0","at":1000,"event":"placed","devices":8,"pool":"serving"}
+{"replica":"chat-0","at":1300,"event":"ready"}
+{"replica":"chat-0","phase":"decode","from":1300,"to":2500,"steps":60000,"step_ns":13600000,"tokens":480000}
+{"replica":"chat-0","at":2500,"event":"released"}
+"""
+
+
+def test_serving_accounts_replicas(tmp_path):
+    log = tmp_path / "serving.jsonl"
+    log.write_text(SERVING.lstrip())
+    report = fleet_goodput.serving(log, price=2.0, currency="USD")
+    row = report.rows[0]
+    assert (row.deployment, row.replicas, row.held_ns, row.ready_ns) == ("chat", 1, 8 * 1500 * 10**9, 8 * 1200 * 10**9)
+    assert 0.8 in [measure.value for measure in row.measures]
+    assert sum(loss.amount_ns for loss in row.losses) < row.held_ns
+    assert "chat" in report._repr_html_() and "<html" in report.to_html() and "# EOF" in report.to_openmetrics()
+    pa = pytest.importorskip("pyarrow")
+    measures = pa.table(report.to_arrow())
+    assert measures["value"].to_pylist() == [measure.value for measure in row.measures]
+    assert set(measures["deployment"].to_pylist()) == {"chat"} and set(measures["device"].to_pylist()) == {row.device}
+    assert [int(held) for held in pa.table(report.to_arrow("rows"))["held_ns"].to_pylist()] == [row.held_ns]
+    assert pa.table(report.to_arrow("losses"))["label"].to_pylist() == [loss.label for loss in row.losses]
+    assert pa.table(report.to_arrow("decode_terms")).num_rows == len(report.raw["rows"][0]["decode_terms"])
+    with pytest.raises(GoodputError, match="one log"):
+        fleet_goodput.serving()

@@ -9,6 +9,7 @@ use goodput_decide::baseline::{Check, History, Labels, Row, Settings, Tier, dist
 use goodput_decide::report::Report;
 use goodput_report::{BaselineSettingsView, BaselineUpdateView, BaselineView, RefusedLineView, ViewSettings};
 use jiff::tz::TimeZone;
+use serde::Deserialize;
 
 use crate::Answer;
 use crate::error::{Place, VerbError};
@@ -18,7 +19,8 @@ use crate::time_argument::instant;
 const DAY_NS: i64 = 86_400_000_000_000;
 
 /// `goodput baseline update`: reports that a history shall remember.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct BaselineUpdateRequest {
     /// HISTORY.jsonl; made when it is not there.
     pub history: PathBuf,
@@ -29,7 +31,8 @@ pub struct BaselineUpdateRequest {
 }
 
 /// `goodput baseline check`: a history.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct BaselineCheckRequest {
     /// HISTORY.jsonl.
     pub history: PathBuf,

@@ -4,11 +4,13 @@ use std::path::{Component, Path, PathBuf};
 
 use goodput_decide::plan::{PlanError, Sheet};
 use goodput_report::{PlanView, ViewSettings};
+use serde::Deserialize;
 
 use crate::error::{Place, VerbError};
 
 /// `goodput plan`: a sheet of inputs and questions.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct PlanRequest {
     /// The sheet (`examples/plan.yaml`).
     pub plan: PathBuf,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use super::row::{
     AllocationFigures, EventFigures, FactorFigures, Kind, ProgramFigures, Row, SlowestFigures, StepFigures,
@@ -13,7 +14,8 @@ use crate::report::{
 };
 
 /// What no report says of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Labels {
     /// Architecture.
     pub model: Option<String>,

@@ -1,11 +1,11 @@
 //! What is watched, and which way is worse.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::row::{EventFigures, Kind, Row};
 
 /// The five tiers, from a canary's minutes to a pool's weeks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// Runs on few devices, and the scaling-efficiency curve.

@@ -4,13 +4,17 @@ After the fact:
 
 - :func:`account`: a fleet's records, every lost device-second charged once.
 - :func:`timeline`: one job's own log.
+- :func:`serving`: a fleet of inference replicas, from its own log.
 - :func:`trace`: where the device-time of the steps went, from step traces of all ranks.
 - :func:`flops`: exact FLOPs of a batch of a model, and every convention of it.
 - :func:`mfu_convert`: a quoted MFU in another convention; :func:`mfu_audit`: a training log's figures recomputed.
 - :func:`compare`: two reports under one contract, and whether to keep the change.
+- :func:`baseline_update` and :func:`baseline_check`: a history of reports, and what became worse over it.
+- :func:`lint`: known mistakes in a report, or in a planning sheet.
 
 Before the run:
 
+- :func:`plan`: questions about a run or a fleet, answered from stated inputs.
 - :func:`predict`: step time, MFU and memory of a layout, term by term; :func:`search`: every feasible layout, ranked.
 - :func:`explain`: the predicted step against traces of it; :func:`validate`: predictions against measured runs, which
   :func:`validate_collect` gathers; :func:`calibrate`: kernels measured on your devices.
@@ -35,9 +39,9 @@ from .meter import ThroughputMeter
 from .recorder import TimelineRecorder
 
 if TYPE_CHECKING:
-    from .decision import compare
+    from .decision import baseline_check, baseline_update, compare, lint, plan
     from .prediction import calibrate, explain, predict, search, validate, validate_collect
-    from .verbs import account, flops, mfu_audit, mfu_convert, timeline, trace
+    from .verbs import account, flops, mfu_audit, mfu_convert, serving, timeline, trace
 
 __all__ = [
     "BatchFlops",
@@ -49,14 +53,19 @@ __all__ = [
     "ThroughputMeter",
     "TimelineRecorder",
     "account",
+    "baseline_check",
+    "baseline_update",
     "calibrate",
     "compare",
     "explain",
     "flops",
+    "lint",
     "mfu_audit",
     "mfu_convert",
+    "plan",
     "predict",
     "search",
+    "serving",
     "timeline",
     "trace",
     "validate",
@@ -65,8 +74,8 @@ __all__ = [
 
 # The module of each verb.
 _VERBS = {
-    **dict.fromkeys(("account", "flops", "mfu_audit", "mfu_convert", "timeline", "trace"), "verbs"),
-    "compare": "decision",
+    **dict.fromkeys(("account", "flops", "mfu_audit", "mfu_convert", "serving", "timeline", "trace"), "verbs"),
+    **dict.fromkeys(("baseline_check", "baseline_update", "compare", "lint", "plan"), "decision"),
     **dict.fromkeys(("calibrate", "explain", "predict", "search", "validate", "validate_collect"), "prediction"),
 }
 

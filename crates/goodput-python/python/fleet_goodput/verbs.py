@@ -11,6 +11,7 @@ from . import _native
 from ._native import GoodputError
 from .counter import _training
 from .reports import AccountReport, FlopsReport, MfuAudit, MfuConversion, TimelineReport, TraceReport
+from .serving_reports import ServingReport
 
 Path = str | os.PathLike[str]
 Time = str | int | datetime
@@ -245,6 +246,62 @@ def account(
     }
     path = None if fleet is None else os.fspath(fleet)
     return AccountReport.of(_native.account(json.dumps(request), path, denominator))
+
+
+def serving(
+    *files: Path,
+    model: str | None = None,
+    device: str | None = None,
+    device_file: Path | None = None,
+    dtype: str | None = None,
+    weight_bits: int | None = None,
+    kv_bits: int | None = None,
+    traces: Iterable[Path] = (),
+    from_: Time | None = None,
+    to: Time | None = None,
+    time_zone: str | None = None,
+    title: str | None = None,
+    price: float | None = None,
+    currency: str | None = None,
+) -> ServingReport:
+    """A fleet of inference replicas from its own log, every held device-nanosecond charged once: ``goodput serving``.
+
+    Parameters
+    ----------
+    files
+        Logs of replicas: lifecycle events and samples of their work (``docs/serving-format.md``).
+    model, device, device_file, dtype
+        Over what the logs say: a known name, a ``config.json`` or our YAML; the device, more devices than the
+        catalogue's own; dtype of the arithmetic.
+    weight_bits, kv_bits
+        Bits of a stored weight and of a cached value, where they are not the dtype's.
+    traces
+        Step traces of decode: they say what a step waits for.
+    from_, to, time_zone, price, currency
+        As for :func:`timeline`.
+
+    Raises
+    ------
+    GoodputError
+        A log, a model or a trace that cannot be read, or logs that place no replica.
+
+    Source: ``docs/serving.md``.
+    """
+    if not files:
+        raise GoodputError("serving: name one log or more")
+    request = {
+        "files": _paths(files),
+        "model": None if model is None else os.fspath(model),
+        "device": device,
+        "device_file": None if device_file is None else os.fspath(device_file),
+        "dtype": dtype,
+        "weight_bits": weight_bits,
+        "kv_bits": kv_bits,
+        "traces": _paths(traces),
+        "window": _window(from_, to, time_zone),
+        "report": {"title": title, "price": price, "currency": currency},
+    }
+    return ServingReport.of(_native.serving(json.dumps(request)))
 
 
 def flops(

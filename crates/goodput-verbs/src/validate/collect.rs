@@ -20,6 +20,9 @@ use crate::request::{TimelineRequest, WindowRequest};
 use crate::trace::{self, TraceRequest};
 use crate::{Answer, model, timeline};
 
+/// What to name.
+const SOURCES: &str = "name MLflow stores or exports, job logs or step traces (docs/validation.md)";
+
 /// `goodput validate collect`: where measured runs are, and what they leave unsaid.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -42,6 +45,9 @@ pub struct CollectRequest {
 /// # Errors
 /// [`VerbError`] when no run is found, or the map, the model or the output cannot be used.
 pub fn collect(request: &CollectRequest, inputs: &mut Inputs) -> Result<Answer<CollectionView>, VerbError> {
+    if request.sources.is_empty() {
+        return Err(VerbError::new("no source is named, so no row can be written").help(SOURCES));
+    }
     let collector = collector(request)?;
     let taken = request.sources.iter().chain(&request.map).any(|source| {
         same_file(source, &request.output) || (source.is_dir() && is_inside(source, &request.output))
@@ -61,9 +67,12 @@ pub fn collect(request: &CollectRequest, inputs: &mut Inputs) -> Result<Answer<C
             .first()
             .map(|source| format!("{}: {}", source.source, source.reason))
             .or_else(|| refused.first().map(|run| format!("{}: {}", run.id, run.message())))
-            .unwrap_or_default();
-        return Err(VerbError::new(format!("no row can be written: {why}"))
-            .help("name MLflow stores or exports, job logs or step traces (docs/validation.md)"));
+            .unwrap_or_else(|| {
+                let names: Vec<_> =
+                    request.sources.iter().map(|source| source.display().to_string()).collect();
+                format!("{}: no run in it", names.join(", "))
+            });
+        return Err(VerbError::new(format!("no row can be written: {why}")).help(SOURCES));
     }
     let file = File::create(&request.output).map_err(|e| VerbError::io(&request.output, &e))?;
     write_runs(rows.iter().map(|(_, row)| row), std::io::BufWriter::new(file))
@@ -303,5 +312,17 @@ fn median(ascending: &[f64]) -> Option<f64> {
         [] => None,
         values if values.len() % 2 == 1 => Some(values[middle]),
         values => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_source_is_told_what_to_name() {
+        let error = collect(&CollectRequest::default(), &mut Inputs::default()).err();
+        let text = error.map(|e| format!("{e} {:?}", e.remedy())).unwrap_or_default();
+        assert!(text.contains("no source is named") && text.contains("MLflow"), "{text}");
     }
 }
