@@ -64,6 +64,10 @@ fn one_device_and_a_hundred_thousand(#[case] devices: u32, #[case] layout: &str,
 #[case("model: llama3.1-8b", "model: mamba2-2.7b", "without softmax attention")]
 #[case("model: llama3.1-8b", "model: t5-large", "an encoder")]
 #[case("cluster: DGX H100", "cluster: DGX A100\nprecision: fp8", "field precision")]
+#[case("cluster: DGX H100", "cluster: DGX H100\nprecision: mxfp8", "no tensor cores for mxfp8")]
+#[case("cluster: DGX H100", "cluster: DGX H100\nprecision: {recipe: mxfp8}", "it has (bf16, fp16, fp8, fp8_block)")]
+#[case("cluster: DGX H100", "cluster: DGX H100\nprecision: nvfp4", "it has (bf16, fp16, fp8, fp8_block)")]
+#[case("cluster: DGX H100", "cluster: DGX A100\nprecision: fp8_block", "it has (bf16, fp16)")]
 #[case("cluster: DGX H100", "cluster: L40", "no cluster called")]
 #[case("model: llama3.1-8b", "model: llama3.1-8b\nframework: jax", "torchtitan")]
 fn a_bad_field_is_named_with_its_remedy(#[case] good: &str, #[case] bad: &str, #[case] named: &str) {

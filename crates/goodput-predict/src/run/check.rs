@@ -2,7 +2,7 @@
 
 use goodput_model::architecture::{Blocks, FeedForward, Mixer, TextModel};
 
-use super::{ContextMethod, Recompute, Run, Schedule, Sharding};
+use super::{ContextMethod, Precision, Recompute, Run, Schedule, Sharding};
 
 /// Why a run cannot be predicted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -277,13 +277,20 @@ impl Check<'_> {
             Ok(device) => device,
             Err(error) => return self.field("cluster.device", error.to_string()),
         };
-        match device.peak(self.run.precision.products.dtype()) {
-            Ok(_) => Ok(()),
-            Err(error) => self.field(
-                "precision",
-                format!("{error}; choose another precision, or state `dense_peaks` in a device file"),
-            ),
+        let precision = &self.run.precision;
+        if precision.runs_on(device) {
+            return Ok(());
         }
+        let lacks = match device.peak(precision.products.dtype()) {
+            Ok(_) => format!(
+                "{} has no tensor cores for {}, which came with those for fp4",
+                device.name, precision.recipe
+            ),
+            Err(error) => error.to_string(),
+        };
+        let known = Precision::recipes_of(device).collect::<Vec<_>>().join(", ");
+        let remedy = if known.is_empty() { String::new() } else { format!("write one that it has ({known}), or ") };
+        self.field("precision", format!("{lacks}; {remedy}state `dense_peaks` in a device file"))
     }
 
     fn model(&self) -> Checked {

@@ -39,7 +39,8 @@ pub(super) fn recompute(row: &Fields) -> Result<Recompute, Refusal> {
 /// `precision_class`, and `precision` where it says how fp8 is scaled.
 pub(super) fn precision(row: &Fields) -> Result<Precision, Refusal> {
     let as_published = row.text("precision").to_ascii_lowercase();
-    let products = match row.text("precision_class").to_ascii_lowercase().as_str() {
+    let class = row.text("precision_class").to_ascii_lowercase();
+    let products = match class.as_str() {
         // 16-bit formats take the same time.
         "bf16" | "bf16-or-fp16" => Format::Bf16,
         "fp16" => Format::Fp16,
@@ -55,7 +56,9 @@ pub(super) fn precision(row: &Fields) -> Result<Precision, Refusal> {
             );
         }
     };
+    let recipe = if class == "mxfp8" { "mxfp8" } else { products.name() };
     Ok(Precision {
+        recipe,
         products,
         activation_bytes: row.count("activation_bytes")?,
         parameter_bytes: row.count("parameter_bytes")?,

@@ -24,7 +24,7 @@ pub(crate) fn predicted_run(view: &PredictionView) -> String {
         count(run.sequence_length),
         count(run.micro_batch),
         count(run.global_batch),
-        run.dtype,
+        run.precision,
         run.recompute,
         run.framework
     )

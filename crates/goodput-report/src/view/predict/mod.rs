@@ -100,6 +100,8 @@ pub struct PredictedRunView {
     pub recompute: String,
     /// Format of the products.
     pub dtype: String,
+    /// The recipe that the run states: how the format is scaled.
+    pub precision: &'static str,
     /// The framework's profile.
     pub framework: String,
     /// Tokens of a sequence.
@@ -253,6 +255,7 @@ impl PredictionView {
                 sharding: layout::sharding(run.layout.sharding),
                 recompute: layout::recompute(run.recompute),
                 dtype: run.precision.products.dtype().name().to_owned(),
+                precision: run.precision.recipe,
                 framework: run.framework.name.clone(),
                 sequence_length: run.batch.sequence,
                 micro_batch: run.batch.micro,
