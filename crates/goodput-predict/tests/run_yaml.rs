@@ -65,9 +65,28 @@ fn one_device_and_a_hundred_thousand(#[case] devices: u32, #[case] layout: &str,
 #[case("model: llama3.1-8b", "model: t5-large", "an encoder")]
 #[case("cluster: DGX H100", "cluster: DGX A100\nprecision: fp8", "field precision")]
 #[case("cluster: DGX H100", "cluster: DGX H100\nprecision: mxfp8", "no tensor cores for mxfp8")]
-#[case("cluster: DGX H100", "cluster: DGX H100\nprecision: {recipe: mxfp8}", "it has (bf16, fp16, fp8, fp8_block)")]
+#[case(
+    "cluster: DGX H100",
+    "cluster: DGX H100\nprecision: {recipe: mxfp8}",
+    "it has (bf16, fp16, fp8, fp8_block)"
+)]
 #[case("cluster: DGX H100", "cluster: DGX H100\nprecision: nvfp4", "it has (bf16, fp16, fp8, fp8_block)")]
 #[case("cluster: DGX H100", "cluster: DGX A100\nprecision: fp8_block", "it has (bf16, fp16)")]
+#[case(
+    "cluster: DGX H100",
+    "cluster: DGX H100\nframework: {attention_kernel: flash4}",
+    "flash3, flash1, flash2, unfused"
+)]
+#[case(
+    "cluster: DGX H100",
+    "cluster: DGX A100\nframework: {attention_kernel: flash3}",
+    "framework.attention_kernel"
+)]
+#[case(
+    "cluster: DGX H100",
+    "cluster: DGX B200\nframework: {attention_kernel: flash3}",
+    "write one of flash4, unfused"
+)]
 #[case("cluster: DGX H100", "cluster: L40", "no cluster called")]
 #[case("model: llama3.1-8b", "model: llama3.1-8b\nframework: jax", "torchtitan")]
 fn a_bad_field_is_named_with_its_remedy(#[case] good: &str, #[case] bad: &str, #[case] named: &str) {

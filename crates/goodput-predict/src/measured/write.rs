@@ -2,9 +2,7 @@
 
 use super::call::{Call, Timed};
 use super::columns::COLUMNS;
-use crate::kernel::{
-    Accumulator, AttentionKernel, Direction, Dispatch, ExpertGemm, Fusion, Mask, Pass, Power,
-};
+use crate::kernel::{Accumulator, Direction, Dispatch, ExpertGemm, Fusion, Mask, Pass, Power};
 
 /// The cells that a call is written in, in the order of [`COLUMNS`].
 pub(super) fn cells(timed: &Timed) -> [String; COLUMNS.len()] {
@@ -54,14 +52,7 @@ pub(super) fn cells(timed: &Timed) -> [String; COLUMNS.len()] {
         Call::Attention(attention, pass, kernel) => {
             set("dtype", attention.format.name().to_owned());
             set("pass", direction(pass));
-            let kernel = match kernel {
-                AttentionKernel::Unfused => "unfused",
-                AttentionKernel::Flash1 => "flash1",
-                AttentionKernel::Flash2 => "flash2",
-                AttentionKernel::Flash3 => "flash3",
-                AttentionKernel::Flash4 => "flash4",
-            };
-            set("kernel", kernel.to_owned());
+            set("kernel", kernel.name().to_owned());
             for (field, value) in [
                 ("batch", attention.batch),
                 ("heads", attention.heads),

@@ -3,6 +3,7 @@
 use goodput_model::architecture::{Blocks, FeedForward, Mixer, TextModel};
 
 use super::{ContextMethod, Precision, Recompute, Run, Schedule, Sharding};
+use crate::kernel::{AttentionKernel, KernelTables};
 
 /// Why a run cannot be predicted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +41,23 @@ impl Run {
         check.device()?;
         check.switches()?;
         check.model()
+    }
+
+    /// Whether the device runs the attention kernel that the framework names.
+    ///
+    /// # Errors
+    /// [`RunError::Field`] names the kernels that it runs.
+    pub(crate) fn check_attention(&self, label: &str) -> Result<(), RunError> {
+        let (Some(stated), Ok(device)) = (self.framework.attention, self.cluster.find_device()) else {
+            return Ok(());
+        };
+        let kernels = KernelTables::new(device).attention_kernels();
+        if kernels.contains(&stated) {
+            return Ok(());
+        }
+        let known = kernels.into_iter().map(AttentionKernel::name).collect::<Vec<_>>().join(", ");
+        let message = format!("{} has no {} kernel: write one of {known}", device.name, stated.name());
+        Check { run: self, label }.field("framework.attention_kernel", message)
     }
 
     /// The text model, which is what can be predicted.
@@ -289,7 +307,8 @@ impl Check<'_> {
             Err(error) => error.to_string(),
         };
         let known = Precision::recipes_of(device).collect::<Vec<_>>().join(", ");
-        let remedy = if known.is_empty() { String::new() } else { format!("write one that it has ({known}), or ") };
+        let remedy =
+            if known.is_empty() { String::new() } else { format!("write one that it has ({known}), or ") };
         self.field("precision", format!("{lacks}; {remedy}state `dense_peaks` in a device file"))
     }
 

@@ -181,7 +181,11 @@ impl Run {
             field,
             message,
         })?;
-        run.check(label).map_err(|error| match error {
+        // A profile's own kernel is that of its time: where the device has another, that one runs.
+        let states_kernel = root.get("framework").is_some_and(|of| of.get("attention_kernel").is_some());
+        let checked = run.check(label);
+        let checked = checked.and_then(|()| if states_kernel { run.check_attention(label) } else { Ok(()) });
+        checked.map_err(|error| match error {
             RunError::Field { field, message, .. } => {
                 RunError::Field { label: placed(&field), field, message }
             }

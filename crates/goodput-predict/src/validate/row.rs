@@ -90,6 +90,14 @@ pub(super) fn convert(mut row: Fields, rules: &Rules, clusters: &Clusters) -> Re
         }
         RunError::Yaml { message, .. } => row.refuse_found("layout", message, "a run"),
     })?;
+    // A rule's kernel is that of the software's time, which a newer device passes over.
+    if !row.is_empty("attention_kernel") && !row.assumed.iter().any(|of| of.column == "attention_kernel") {
+        run.check_attention("row").map_err(|error| match error {
+            RunError::Field { message, .. } | RunError::Yaml { message, .. } => {
+                row.refuse_found("attention_kernel", message, "a kernel of the device")
+            }
+        })?;
+    }
     let measured = measured(&row, &run)?;
     // Last, so that the refusal names the column where one is the reason.
     if matches!(row.text("completeness"), "partial" | "minimal") {

@@ -36,6 +36,20 @@ pub enum AttentionKernel {
     Flash4,
 }
 
+impl AttentionKernel {
+    /// Its name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unfused => "unfused",
+            Self::Flash1 => "flash1",
+            Self::Flash2 => "flash2",
+            Self::Flash3 => "flash3",
+            Self::Flash4 => "flash4",
+        }
+    }
+}
+
 /// Attention of one device's heads over one micro-batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attention {

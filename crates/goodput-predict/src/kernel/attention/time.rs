@@ -14,6 +14,20 @@ impl KernelTables {
         self.attention_rates.map_or(AttentionKernel::Unfused, |rates| rates.kernel)
     }
 
+    /// The kernels that a stated name can choose on the device, as far as rates are known; the default one first.
+    #[must_use]
+    pub fn attention_kernels(&self) -> Vec<AttentionKernel> {
+        use AttentionKernel::{Flash1, Flash2, Flash3, Flash4, Unfused};
+        let default = match self.default_attention() {
+            // A device without rates is assumed to run it.
+            Unfused => Flash2,
+            known => known,
+        };
+        let others = [Flash1, Flash2, Flash3, Flash4].into_iter();
+        let others = others.filter(|kernel| *kernel != default && self.runs_attention(*kernel));
+        std::iter::once(default).chain(others).chain([Unfused]).collect()
+    }
+
     /// Whether a fused kernel runs on the device, as far as is known.
     #[must_use]
     pub fn runs_attention(&self, kernel: AttentionKernel) -> bool {
