@@ -1,5 +1,7 @@
 //! Rows of a CSV file.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Read;
 
 use super::fields::{Fields, Refusal};
@@ -33,7 +35,8 @@ pub enum ReadError {
 /// Every row, as a run or with the reason why it is none, in the file's order.
 ///
 /// Columns may stand in any order; one that is missing counts as empty, and others are passed over. `id`, `n_devices`
-/// and `gbs` must be there, so that a file of something else is not taken for one of refused rows.
+/// and `gbs` must be there, so that a file of something else is not taken for one of refused rows. A row whose `id` a row
+/// above has is refused: which rows calibrate goes by it.
 ///
 /// # Errors
 /// [`ReadError`] where the file is no CSV or has none of a run's columns.
@@ -53,6 +56,7 @@ pub fn read(
             return Err(ReadError::Column { label: label.to_owned(), column });
         }
     }
+    let mut lines: HashMap<String, u64> = HashMap::new();
     reader
         .records()
         .map(|record| {
@@ -64,7 +68,27 @@ pub fn read(
             });
             let named = columns.iter().zip(&record);
             let fields = named.map(|(column, value)| (column.trim().to_owned(), value.to_owned())).collect();
-            Ok(convert(Fields::new(line, fields), rules, clusters))
+            Ok(convert(Fields::new(line, fields), rules, clusters)
+                .and_then(|row| its_own_id(row, line, &mut lines)))
         })
         .collect()
+}
+
+/// The row, unless one above it has its `id`; `lines` has those of the rows above.
+fn its_own_id(row: RunRow, line: u64, lines: &mut HashMap<String, u64>) -> Result<RunRow, Refusal> {
+    match lines.entry(row.id.clone()) {
+        Entry::Vacant(free) => {
+            free.insert(line);
+            Ok(row)
+        }
+        Entry::Occupied(_) if row.id.is_empty() => Ok(row),
+        Entry::Occupied(above) => Err(Refusal {
+            line,
+            id: row.id.clone(),
+            origin: row.source,
+            field: "id",
+            found: row.id,
+            expected: format!("an id that no other row has: line {} has it too", above.get()),
+        }),
+    }
 }

@@ -48,8 +48,12 @@ fn csv(rows: &[&[(&str, &str)]]) -> String {
     }
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(&columns).unwrap();
-    for changes in rows {
+    for (index, changes) in rows.iter().enumerate() {
         let mut row: BTreeMap<&str, &str> = PLAIN.into();
+        let id = format!("{}-{index}", row["id"]);
+        if index > 0 {
+            row.insert("id", &id);
+        }
         row.extend(changes.iter().copied());
         writer.write_record(columns.iter().map(|column| row.get(column).copied().unwrap_or(""))).unwrap();
     }
@@ -153,6 +157,25 @@ fn a_refused_row_is_named_by_its_line() {
         let lines: Vec<u64> = rows.into_iter().map(|row| row.unwrap_err().line).collect();
         assert_eq!(lines, [2, 4], "{text:?}");
     }
+}
+
+#[test]
+fn a_kernel_that_the_device_lacks_is_refused_where_the_row_states_it() {
+    let read = try_rows(&[&[("attention_kernel", "flash4")], &[("attention_kernel", "flash2")]]);
+    assert_eq!(read[0].as_ref().unwrap_err().field, "attention_kernel");
+    assert!(read[1].is_ok());
+}
+
+#[test]
+fn a_row_with_the_id_of_one_above_is_refused_with_both_lines() {
+    let same: &[(&str, &str)] = &[("id", "run-1")];
+    let read = try_rows(&[same, &[("id", "run-2")], same]);
+    assert!(read[0].is_ok() && read[1].is_ok());
+    let refusal = read[2].as_ref().unwrap_err();
+    assert_eq!((refusal.line, refusal.field), (4, "id"));
+    assert!(refusal.to_string().contains("line 2 has it too"), "{refusal}");
+    // One that could not be used takes no id.
+    assert!(try_rows(&[&[("id", "run-1"), ("n_layers", "0")], same])[1].is_ok());
 }
 
 #[test]
