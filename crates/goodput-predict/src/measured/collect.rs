@@ -7,8 +7,12 @@ use rustc_hash::FxHashMap;
 
 use super::Calibration;
 use super::call::{Call, Timed};
+use super::summary::modelled;
 use super::sustained;
 use crate::kernel::{KernelTables, Power};
+
+/// Of a measured time over the model's; a unit taken for the next one is a factor of 1,000.
+const MOST_TIMES: f64 = 1e4;
 
 /// Calls of one device as they are read.
 #[derive(Debug)]
@@ -41,7 +45,7 @@ impl Collector {
         }
     }
 
-    /// Adds a call, unless the device cannot have been so fast.
+    /// Adds a call, unless the device cannot have been so fast, or so slow that the time must be another's.
     ///
     /// # Errors
     /// Why it cannot.
@@ -49,11 +53,28 @@ impl Collector {
         if let Some(why) = timed.call.impossible(timed.ns, &self.tables) {
             return Err(why);
         }
+        if let Some(why) = self.too_slow(timed) {
+            return Err(why);
+        }
         let times = self.times.entry((timed.call, timed.power)).or_default();
         times.ns.push(timed.ns);
         times.spreads.extend(timed.spread);
         times.repeats += timed.repeats;
         Ok(())
+    }
+
+    /// Why the time is hardly that of the call, far above what the model says.
+    fn too_slow(&self, timed: &Timed) -> Option<String> {
+        let (ns, _) = modelled(&timed.call, &self.tables, &self.device).filter(|(ns, _)| *ns > 0.0)?;
+        let times = timed.ns / ns;
+        (times > MOST_TIMES).then(|| {
+            format!(
+                "{:.6} us is {times:.0} times the {:.6} us that the model says, above {MOST_TIMES} times: is the time that of \
+                 one call, in the column's unit (time_ns, time_us, time_ms, time_s)?",
+                timed.ns / 1e3,
+                ns / 1e3
+            )
+        })
     }
 
     /// Notes with what software and at what clocks and power limits it was measured.

@@ -99,7 +99,7 @@ impl Gathered {
 }
 
 /// What the shipped tables say of a call, in ns.
-fn modelled(call: &Call, tables: &KernelTables, device: &str) -> Option<(f64, Basis)> {
+pub(super) fn modelled(call: &Call, tables: &KernelTables, device: &str) -> Option<(f64, Basis)> {
     if let Some(kernel) = call.kernel() {
         return tables.modelled(&kernel).ok().map(|estimate| (estimate.ns, estimate.basis));
     }

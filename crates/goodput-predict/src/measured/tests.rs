@@ -126,6 +126,20 @@ fn a_rate_above_the_peak_or_the_bandwidth_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_time_far_above_the_model_is_refused_with_the_reason() {
+    let mut collector = Collector::new(a100());
+    let one = [("m", "1"), ("n", "1"), ("k", "1")];
+    let timed = |us| row(&gemm_with(&[&one[..], &[("time_us", us)]].concat())).unwrap().timed;
+    let why = collector.add(&timed("1e9")).unwrap_err();
+    assert!(why.contains("10000 times") && why.contains("unit"), "{why}");
+    assert!(collector.add(&timed("500")).is_ok());
+    let copy =
+        |us| row(&[("kind", "copy"), ("bytes", "4096"), ("state", "burst"), ("time_us", us)]).unwrap().timed;
+    assert!(collector.add(&copy("1e7")).is_err() && collector.add(&copy("50")).is_ok());
+    assert_eq!(collector.len(), 2);
+}
+
+#[test]
 fn measurements_of_one_call_become_their_median_with_their_spread() {
     let mut collector = Collector::new(a100());
     for us in ["600", "610", "900"] {
