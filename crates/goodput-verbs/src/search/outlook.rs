@@ -6,6 +6,9 @@ use goodput_predict::search::Outlook;
 use super::SearchRequest;
 use crate::error::VerbError;
 
+/// Numbers of devices that one call tries.
+const MOST_NUMBERS: usize = 4096;
+
 /// `64`, `8..512` (doubled from the first up to the last), `8..64:8` (in steps).
 pub(super) fn devices(given: &[String]) -> Result<Vec<u32>, VerbError> {
     let mut all = Vec::new();
@@ -14,11 +17,10 @@ pub(super) fn devices(given: &[String]) -> Result<Vec<u32>, VerbError> {
             VerbError::new(format!("--devices {text}: expected a number above 0, or a range"))
                 .help("write 64, 8..512 (8, 16, 32, … 512) or 8..64:8 (8, 16, 24, … 64)")
         };
+        // One more than the most, so that a range of millions is refused before it is listed.
+        let room = MOST_NUMBERS + 1;
         let number = |text: &str| text.trim().parse::<u32>().ok().filter(|number| *number > 0);
-        let Some((low, rest)) = text.split_once("..") else {
-            all.push(number(text).ok_or_else(bad)?);
-            continue;
-        };
+        let (low, rest) = text.split_once("..").unwrap_or((text, text));
         let (high, step) = match rest.split_once(':') {
             Some((high, step)) => (high, Some(number(step).ok_or_else(bad)?)),
             None => (rest, None),
@@ -28,7 +30,14 @@ pub(super) fn devices(given: &[String]) -> Result<Vec<u32>, VerbError> {
             Some(step) => now.checked_add(step),
             None => now.checked_mul(2),
         };
-        all.extend(std::iter::successors(Some(low), next).take_while(|number| *number <= high));
+        all.extend(std::iter::successors(Some(low), next).take_while(|number| *number <= high).take(room));
+        if all.len() > MOST_NUMBERS {
+            let message =
+                format!("--devices {text}: more than {MOST_NUMBERS} numbers of devices in one call");
+            let remedy =
+                "write low..high, which doubles, or a larger step after the colon, such as 8..65536:64";
+            return Err(VerbError::new(message).help(remedy));
+        }
     }
     all.sort_unstable();
     all.dedup();
@@ -108,6 +117,17 @@ mod tests {
         for bad in ["0", "64..8", "x", "8..", "8..64:0"] {
             assert!(of(&[bad]).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn more_numbers_than_a_call_tries_are_refused_with_what_to_write() {
+        assert_eq!(of(&["1..4096:1"]).unwrap().len(), 4096);
+        for many in ["1..4097:1", "1..1000000:1", "1..4294967295:1"] {
+            let error = of(&[many]).unwrap_err();
+            assert!(error.to_string().contains(many) && error.to_string().contains("4096"), "{error}");
+            assert!(error.remedy().unwrap().contains("larger step"));
+        }
+        assert!(of(&["1..4096:1", "5000"]).is_err());
     }
 
     #[test]
