@@ -242,6 +242,20 @@ fn the_page_of_a_search_draws_the_pareto_set() {
 }
 
 #[test]
+fn the_layouts_fit_eighty_columns_and_more_numbers_of_devices_than_a_call_tries_are_refused() {
+    let mut narrow = Command::new(env!("CARGO_BIN_EXE_goodput"));
+    narrow.env("COLUMNS", "80").args(["search", EXAMPLE, "--top", "8"]);
+    let output = String::from_utf8(narrow.output().unwrap().stdout).unwrap();
+    assert!(output.contains("in every layout: devices 64, cp 1"), "{output}");
+    // One line a layout.
+    assert_eq!(output.lines().filter(|line| line.contains('%')).count(), 8, "{output}");
+    assert!(output.lines().any(|line| line.contains("pp x vpp") && line.contains("memory")), "{output}");
+    let many = search(&["--devices", "1..1000000:1"]);
+    assert_eq!(many.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&many.stderr).contains("more than 4096"));
+}
+
+#[test]
 fn a_constraint_that_says_nothing_and_a_space_without_a_layout_are_refused() {
     let odd = search(&["--constraint", "width<=8"]);
     assert_eq!(odd.status.code(), Some(2));

@@ -39,7 +39,7 @@ pub(crate) use predict::{
     predicted_terms,
 };
 pub(crate) use read::{files, findings};
-pub(crate) use search::{layouts, refused};
+pub(crate) use search::{layouts, refused, without_shared};
 pub(crate) use serving::{
     decode_terms, readiness_curve, serving_levers, serving_lifetimes, serving_losses, serving_measures,
     serving_pools,

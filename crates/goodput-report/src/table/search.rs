@@ -11,7 +11,18 @@ pub(crate) fn layouts(view: &SearchView, layouts: &[LayoutView], detail: Detail)
     let row = |of: &LayoutView| {
         let mut row = vec![
             count(of.devices.into()).into(),
-            format!("{}{}", of.tp, if of.sp { " + sp" } else { "" }).into(),
+            format!(
+                "{}{}",
+                of.tp,
+                if !of.sp {
+                    ""
+                } else if detail == Detail::Full {
+                    " + sp"
+                } else {
+                    "+sp"
+                }
+            )
+            .into(),
             of.cp.to_string().into(),
             format!("{} x {}", of.pp, of.vpp).into(),
             of.ep.to_string().into(),
@@ -65,6 +76,25 @@ pub(crate) fn layouts(view: &SearchView, layouts: &[LayoutView], detail: Detail)
     Table { columns, rows: layouts.iter().map(row).collect(), notes: Vec::new() }
 }
 
+/// Columns that say what a layout is, not how it does.
+const SETTINGS: [&str; 9] = ["devices", "tp", "cp", "pp x vpp", "ep", "dp", "micro", "schedule", "recompute"];
+
+/// The table without the settings that are the same in all of its rows, and those in words; so that it fits a narrow terminal.
+pub(crate) fn without_shared(mut table: Table) -> (Option<String>, Table) {
+    let mut shared = Vec::new();
+    for at in (0..table.columns.len()).rev() {
+        let (Number(name) | Text(name)) = table.columns[at];
+        let Some(first) = table.rows.first().map(|row| row[at].text.clone()) else { break };
+        if SETTINGS.contains(&name) && table.rows.iter().all(|row| row[at].text == first) {
+            shared.push(format!("{name} {first}"));
+            table.columns.remove(at);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+    }
+    shared.reverse();
+    ((!shared.is_empty()).then(|| format!("in every layout: {}", shared.join(", "))), table)
+}
+
 /// What cannot run, by rule.
 pub(crate) fn refused(view: &SearchView) -> Table {
     let refused = &view.refused;
@@ -80,5 +110,27 @@ pub(crate) fn refused(view: &SearchView) -> Table {
         columns: vec![Text("why"), Number("how many"), Text("of what")],
         rows: rules.chain(layouts).map(row).collect(),
         notes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cell;
+    use super::*;
+
+    #[test]
+    fn settings_that_all_rows_share_become_a_line_and_results_stay() {
+        let row = |cells: [&str; 4]| cells.map(Into::into).to_vec();
+        let table = Table {
+            columns: vec![Number("devices"), Number("tp"), Text("schedule"), Number("step")],
+            rows: vec![row(["64", "8+sp", "1f1b", "2 s"]), row(["64", "4", "1f1b", "2 s"])],
+            notes: Vec::new(),
+        };
+        let (line, rest) = without_shared(table);
+        assert_eq!(line.as_deref(), Some("in every layout: devices 64, schedule 1f1b"));
+        assert_eq!(rest.columns, [Number("tp"), Number("step")]);
+        assert_eq!(rest.rows[1], [Cell::from("4"), Cell::from("2 s")]);
+        let (line, rest) = without_shared(Table::default());
+        assert!(line.is_none() && rest.rows.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::page::{Page, TerminalStyle};
 use crate::table::{self, Detail};
-use crate::view::SearchView;
+use crate::view::{LayoutView, SearchView};
 use crate::words;
 
 pub(super) fn render(view: &SearchView, style: TerminalStyle) -> String {
@@ -13,12 +13,18 @@ pub(super) fn render(view: &SearchView, style: TerminalStyle) -> String {
     if let Some(tables) = &view.measured_tables {
         page.line(&format!("kernels and exchanges measured here: {tables}"));
     }
-    page.table(&table::layouts(view, &view.best, Detail::Brief));
+    layouts(&mut page, view, &view.best);
     if !view.pareto.is_empty() {
         page.heading("Not beaten in time, memory and devices at once");
-        page.table(&table::layouts(view, &view.pareto, Detail::Brief));
+        layouts(&mut page, view, &view.pareto);
     }
     page.heading("What cannot run");
     page.table(&table::refused(view));
     page.finish()
+}
+
+fn layouts(page: &mut Page, view: &SearchView, layouts: &[LayoutView]) {
+    let (shared, table) = table::without_shared(table::layouts(view, layouts, Detail::Brief));
+    shared.iter().for_each(|line| page.line(line));
+    page.table(&table);
 }
