@@ -1,8 +1,7 @@
 //! The page of `goodput predict`.
 
-use super::charts;
 use super::drawings::{self, Mark, Segment, StackRow};
-use super::page::{Block, Page, Part, Section, Tile, published_section};
+use super::page::{Block, Page, Part, Section, Tile};
 use super::palette;
 use crate::number::{UNKNOWN, counted, duration, percent, thousands};
 use crate::table::{self, Detail, gigabytes};
@@ -18,7 +17,6 @@ pub(super) fn page(view: &PredictionView) -> Page {
     sections.push(terms(view));
     sections.push(memory(view));
     sections.extend(efficiency(view));
-    sections.extend(published(view));
     sections.push(closed_forms(view));
     let mut lines = vec![words::predicted_run(view)];
     lines.extend(view.efficiency.as_ref().map(words::efficiency));
@@ -248,16 +246,6 @@ fn efficiency(view: &PredictionView) -> Option<Section> {
             ),
         ],
     })
-}
-
-fn published(view: &PredictionView) -> Option<Section> {
-    let efficiency = view.efficiency.as_ref()?;
-    let own = charts::OwnMfu {
-        name: format!("{}, predicted", view.run.model),
-        mfu: view.mfu,
-        convention: efficiency.convention.to_owned(),
-    };
-    published_section(&[own])
 }
 
 fn closed_forms(view: &PredictionView) -> Section {
