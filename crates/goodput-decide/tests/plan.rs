@@ -458,6 +458,11 @@ questions:
     "startup: {value: 5 min, mesured: true}\nquestions: [runtime]",
     "startup.mesured: is not known: did you mean `measured`?"
 )]
+#[case(
+    "job: {devices: 8, ideal: 5e6 device-hours}\nfactors: {program: 0.4}\nreliability: {mtbf: 10 min, recovery: 6 min}\n\
+     checkpoint: {write: 9 s, every: 2 h}\nquestions: [time]",
+    "questions[0].checkpoint.every: an interruption every"
+)]
 #[case("- 1", "expected a mapping")]
 #[case("a: [", "the file: ")]
 fn what_cannot_be_answered_names_its_field(#[case] yaml: &str, #[case] message: &str) {

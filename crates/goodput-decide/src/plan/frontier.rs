@@ -58,11 +58,12 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     for (name, option) in listed(fields)? {
         match why_not(&option)? {
             Some(why) => infeasible.push((name, why)),
-            None => configurations.push(Configuration {
-                name,
-                price: option.need("price.per_device_hour", Quantity::Positive)?,
-                job: ToResult::read(&option)?,
-            }),
+            None => {
+                let price = option.need("price.per_device_hour", Quantity::Positive)?;
+                let job = ToResult::read(&option)?;
+                job.drawable(&option, draws)?;
+                configurations.push(Configuration { name, price, job });
+            }
         }
     }
     let seed = fields.seed();

@@ -65,6 +65,34 @@ impl ToResult {
     }
 }
 
+/// Interruptions over all draws of a job; more would stall.
+const MOST_ROLLBACKS: f64 = 2e8;
+
+impl ToResult {
+    /// Refuses draws that would not end: a cycle between two saves meets `e^(rate T) - 1` rollbacks on average.
+    ///
+    /// # Errors
+    /// Names the interval between saves, which is too long for the interruptions.
+    pub fn drawable(&self, fields: &Fields<'_>, draws: usize) -> Result<(), PlanError> {
+        let Some(interval_s) = self.interval_s else { return Ok(()) };
+        let rate = self.run.rollbacks_per_s();
+        let cycles = self.work_s() / (1.0 - self.run.input_wait) / interval_s;
+        let rollbacks = cycles * (rate * (interval_s + self.run.pause_s)).exp_m1();
+        if rollbacks * draws as f64 <= MOST_ROLLBACKS {
+            return Ok(());
+        }
+        Err(PlanError::new(
+            fields.at("checkpoint.every"),
+            format!(
+                "an interruption every {} and a save every {}: the job rolls back {rollbacks:.2e} times before it is \
+                 done, in each of {draws} draws; expected a shorter interval, or fewer draws",
+                time(rate.recip()),
+                time(interval_s)
+            ),
+        ))
+    }
+}
+
 /// Work at the ideal rate: stated, or tokens and FLOPs over the peak.
 fn ideal_device_s(fields: &Fields<'_>) -> Result<f64, PlanError> {
     if let Some(ideal) = fields.get("job.ideal", Quantity::DeviceTime)? {
@@ -130,7 +158,11 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     if failures_at_s.as_ref().is_some_and(|at| !at.is_empty()) && job.interval_s.is_none() {
         return Err(fields.missing("checkpoint.every", Quantity::Span.expected()));
     }
-    let spread = job.job(failures_at_s.as_deref()).spread(fields.seed(), draws(fields, DRAWS)?, deadline_s);
+    let draws = draws(fields, DRAWS)?;
+    if failures_at_s.is_none() {
+        job.drawable(fields, draws)?;
+    }
+    let spread = job.job(failures_at_s.as_deref()).spread(fields.seed(), draws, deadline_s);
     let runtime = job.runtime();
     let expected_s =
         time_to_result_s(job.wait.mean_s(), job.ideal_device_s, job.devices as u64, runtime, job.program)
