@@ -437,6 +437,10 @@ impl Sheet {
         for (i, text) in texts.iter().enumerate() {
             let formula = formula::read(text, &sheet.figures, &sheet.formulas)
                 .map_err(|why| at(&format!("formula[{i}]"), why))?;
+            if !formula.expression.value(&sheet.figures, sheet.budget_sum()).is_finite() {
+                let why = format!("`{}` divides by zero, or its value is no finite number", formula.text);
+                return Err(at(&format!("formula[{i}]"), why));
+            }
             sheet.formulas.push(formula);
         }
         sheet.check_names().map_err(|(key, why)| at(&key, why))?;
@@ -619,6 +623,7 @@ mod tests {
         assert!(why("figures:\n  - {name: a, value: -1, kind: mfu}").contains("figures[0].value"));
         assert!(why("budget:\n  - {overhead: x, share: 0.1, pattern: buble}").contains("nearest is"));
         assert!(why("formula: goodput = mfu").contains("formula[0]"));
+        assert!(why("formula: goodput = 1 / (1 - 1)").contains("divides by zero"));
         assert!(why("claims:\n  - {claim: gains, factor: runtime, gain: 1}").contains("nearest is `gain`"));
         assert!(
             why("claims:\n  - {claim: speedup, term: math, times: 2, shares: {compute: 1}, expected: 2}")
