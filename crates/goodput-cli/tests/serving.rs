@@ -215,6 +215,11 @@ fn what_is_no_log_is_refused() {
         ("not json\n", "header"),
         ("{\"goodput_serving\":2}\n", "version"),
         ("{\"goodput_serving\":1}\n", "place no replica"),
+        ("{\"goodput_serving\":1,\"weight_bytes\":-1}\n", "weight_bytes: expected"),
+        (
+            "{\"goodput_serving\":1}\n{\"replica\":\"r\",\"at\":0,\"event\":\"placed\",\"devices\":0}\n",
+            "devices: expected",
+        ),
         ("{\"replica\":\"r\",\"at\":1,\"event\":\"ready\"}\n", "no header"),
     ] {
         let (_folder, log) = written(text);

@@ -9,6 +9,7 @@ use goodput_core::serving::{RowIdeal, ServingError, ServingRecords, WorkPhase, a
 use goodput_core::{Timestamp, Warning};
 use goodput_model::device::{Catalogue, Dtype};
 use goodput_model::{Architecture, Batch, FlopCounter, Recompute, Training};
+use goodput_records::ReadReport;
 use goodput_records::serving::read_serving;
 use goodput_report::{ServingBasis, ServingView, TracedDecodeView};
 use goodput_trace::partition::Charge;
@@ -81,7 +82,8 @@ pub fn serving(
     }
     let ideal =
         |deployment: u32, device: Symbol| bases.get(&(deployment, device)).map(row_ideal).unwrap_or_default();
-    let mut account = account(&mut records, ends, ideal).map_err(|why| refused(&why, ends))?;
+    let mut account =
+        account(&mut records, ends, ideal).map_err(|why| refused(&why, ends, &inputs.report))?;
     let of_rows: Vec<ServingBasis> = account
         .rows
         .iter()
@@ -103,13 +105,21 @@ pub fn serving(
     Ok(Answer { view, falls_short })
 }
 
-fn refused(why: &ServingError, ends: (Option<Timestamp>, Option<Timestamp>)) -> VerbError {
+fn refused(why: &ServingError, ends: (Option<Timestamp>, Option<Timestamp>), read: &ReadReport) -> VerbError {
     let remedy = match why {
         ServingError::NothingPlaced => "log the event placed with its devices (docs/serving-format.md)",
         ServingError::EmptyWindow(_) if ends == (None, None) => "the log holds one instant: give --to",
         ServingError::EmptyWindow(_) => "the window is half-open: --to must be after --from",
     };
-    VerbError::new(why.to_string()).help(remedy)
+    // A refused line may be the placement that is missing.
+    let first = read.files.iter().find_map(|file| Some((&file.path, file.findings.first()?)));
+    let message = match first.filter(|_| *why == ServingError::NothingPlaced) {
+        Some((path, finding)) => {
+            format!("{why}; {path}:{} {}: {}", finding.line, finding.field, finding.message)
+        }
+        None => why.to_string(),
+    };
+    VerbError::new(message).help(remedy)
 }
 
 fn row_ideal(basis: &ServingBasis) -> RowIdeal {

@@ -117,6 +117,16 @@ impl<'a> Log<'a> {
             self.report.rows += 1;
             match parsed.and_then(|fields| self.record(&fields, line.number)) {
                 Ok(()) => self.report.used += 1,
+                Err(Problem { field, message, .. }) if is_header && self.deployment.is_none() => {
+                    return Err(ReadError::Format {
+                        path: label.to_owned(),
+                        line: line.number,
+                        field: field.to_owned(),
+                        message,
+                        remedy: "correct the header, or leave the field out (docs/serving-format.md)"
+                            .to_owned(),
+                    });
+                }
                 Err(problem) => {
                     let code = if line.terminated { problem.code } else { "truncated_line" };
                     self.refuse(line.number, Problem { code, ..problem });
