@@ -9,7 +9,7 @@ use crate::warning::Warning;
 
 use super::ServingRow;
 use super::lifecycle::{HeldUse, Life, lives};
-use super::lifetimes::{LIFETIMES, LifetimeShare, cold_start_ns, range_of};
+use super::lifetimes::{LIFETIMES, LifetimeShare, cold_start_ns, median_ns, range_of};
 use super::pool::PoolAccount;
 use super::records::{ReplicaEvent, RowIdeal, ServingPoolSample, ServingRecords, WorkPhase, WorkSample};
 use super::work::{Charged, DecodeTime, Floor, LatencyCount, PrefillTime, Share};
@@ -397,7 +397,7 @@ impl<F: Fn(u32, Symbol) -> RowIdeal> Summing<'_, F> {
             rows: self.rows,
             pools,
             lifetimes: self.lifetimes,
-            median_cold_start_ns: self.cold_starts_ns.get(self.cold_starts_ns.len() / 2).copied(),
+            median_cold_start_ns: median_ns(&self.cold_starts_ns),
             placement_waits_ns: waits,
             lives: self.lives,
             warnings: self.warnings,

@@ -16,6 +16,14 @@ pub const LIFETIMES: [(&str, i64); 6] = [
     ("not released", i64::MAX),
 ];
 
+/// Median of durations in ascending order: the mean of the middle two where their number is even.
+#[must_use]
+pub fn median_ns(sorted_ns: &[i64]) -> Option<i64> {
+    let upper = *sorted_ns.get(sorted_ns.len() / 2)?;
+    let lower = *sorted_ns.get((sorted_ns.len() - 1) / 2)?;
+    Some(i64::midpoint(lower, upper))
+}
+
 /// Replicas of one range of lifetimes, whole lives: the window does not cut them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LifetimeShare {
@@ -54,4 +62,16 @@ pub(super) fn range_of(life: &Life) -> usize {
     }
     let lifetime_ns = life.held().duration_ns();
     LIFETIMES.iter().position(|(_, most_ns)| lifetime_ns <= *most_ns).unwrap_or(LIFETIMES.len() - 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median_ns;
+
+    #[test]
+    fn an_even_number_of_durations_has_its_median_between_the_middle_two() {
+        assert_eq!(median_ns(&[60, 3000]), Some(1530));
+        assert_eq!(median_ns(&[1, 2, 9]), Some(2));
+        assert_eq!(median_ns(&[]), None);
+    }
 }

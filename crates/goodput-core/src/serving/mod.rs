@@ -13,7 +13,7 @@ mod work;
 
 pub use account::{DeploymentRow, ServingAccount, ServingError, account};
 pub use lifecycle::{HeldUse, Life, Stretch, lives};
-pub use lifetimes::{LIFETIMES, LifetimeShare};
+pub use lifetimes::{LIFETIMES, LifetimeShare, median_ns};
 pub use pool::PoolAccount;
 pub use records::{
     Deployment, Replica, ReplicaEvent, ReplicaEventKind, RowIdeal, ServingPoolSample, ServingRecords,

@@ -241,7 +241,7 @@ fn readiness_curve(account: &ServingAccount) -> Option<ReadinessCurveView> {
 fn placement_wait(sorted_ns: &[i64]) -> Option<PlacementWaitView> {
     Some(PlacementWaitView {
         placements: sorted_ns.len() as u64,
-        median_ns: (*sorted_ns.get(sorted_ns.len() / 2)?).into(),
+        median_ns: goodput_core::serving::median_ns(sorted_ns)?.into(),
         longest_ns: (*sorted_ns.last()?).into(),
     })
 }
