@@ -88,6 +88,9 @@ fn frontier(id: &str, spots: &[Spot], currency: Option<&str>) -> Chart {
     let step = off.len().div_ceil(POINTS).max(1);
     let off: Vec<&Spot> = off.into_iter().step_by(step).collect();
     let named = on.len() <= 12;
+    let hours = || spots.iter().map(|spot| spot.hours);
+    let middle =
+        f64::midpoint(hours().fold(f64::INFINITY, f64::min), hours().fold(f64::NEG_INFINITY, f64::max));
     let trace = |spots: &[&Spot], colour: &'static str, filled: bool| -> Box<dyn Trace> {
         let diameter = |spot: &&Spot| ((spot.goodput / most).sqrt() * DIAMETER).round().max(4.0) as usize;
         let hover = |spot: &&Spot| {
@@ -97,7 +100,7 @@ fn frontier(id: &str, spots: &[Spot], currency: Option<&str>) -> Chart {
                 thousands(spot.hours, 1),
                 currency.map_or_else(|| thousands(spot.cost, 0), |currency| money(spot.cost, currency)),
                 spot.goodput,
-                if spot.dominated { "<br>dominated" } else { "" }
+                if spot.dominated { "<br>beaten in time and cost" } else { "" }
             )
         };
         let marker = Marker::new()
@@ -105,6 +108,8 @@ fn frontier(id: &str, spots: &[Spot], currency: Option<&str>) -> Chart {
             .line(Line::new().width(1.5).color(colour))
             .size_array(spots.iter().map(diameter).collect());
         let names = spots.iter().map(|spot| if named { plain(&spot.name, 40) } else { String::new() });
+        // Names lean inwards, where the plot does not cut them.
+        let lean = |spot: &&Spot| if spot.hours < middle { Position::TopRight } else { Position::TopLeft };
         Scatter::new(
             spots.iter().map(|spot| spot.hours).collect(),
             spots.iter().map(|spot| spot.cost).collect(),
@@ -113,7 +118,7 @@ fn frontier(id: &str, spots: &[Spot], currency: Option<&str>) -> Chart {
         .line(Line::new().color(colour).width(1.0))
         .marker(marker)
         .text_array(names.collect::<Vec<_>>())
-        .text_position(Position::TopCenter)
+        .text_position_array(spots.iter().map(lean).collect())
         .hover_text_array(spots.iter().map(hover).collect::<Vec<_>>())
         .hover_info(HoverInfo::Text)
     };
@@ -124,13 +129,13 @@ fn frontier(id: &str, spots: &[Spot], currency: Option<&str>) -> Chart {
         currency.map_or_else(|| "cost".to_owned(), |currency| format!("cost ({})", plain(currency, 12)));
     let layout = layout().x_axis(axis("time to result (h)")).y_axis(axis(&cost));
     let label = format!(
-        "Cost against time to result: {} on the frontier, {} dominated",
+        "Cost against time to result: {} on its frontier, {} beaten in both",
         along.len(),
         spots.len() - along.len()
     );
     let legend = vec![
-        Key::plain("on the frontier; area: R x P", palette::KINDS[0]),
-        Key::plain("dominated", palette::OTHER),
+        Key::plain("not beaten in time and cost; area: R x P", palette::KINDS[0]),
+        Key::plain("beaten in time and cost", palette::OTHER),
     ];
     Chart::new(id, label, 480, legend, traces, layout)
 }
