@@ -50,6 +50,11 @@ fn the_kernels_listed_take_the_time_predicted() {
         let (prediction, listed) = predict(&run, 0.0).unwrap();
         for layer in Layer::ALL.into_iter().filter(|layer| layer.is_compute()) {
             let (ours, theirs) = (listed.term(layer).ns, prediction.terms.of(layer));
+            if layer == Layer::Elementwise && text.contains("zero: 3") {
+                // The step adds FSDP's copies around gathered parameters and reduced gradients, which no layer lists.
+                assert!(ours < theirs, "{text}: {ours} {theirs}");
+                continue;
+            }
             assert!((ours - theirs).abs() <= 1e-6 * theirs, "{text} {layer:?}: {ours} {theirs}");
         }
         let products = Predicted::new(&run, &prediction, &listed, &[]).term(Term::Products).clone();
