@@ -70,7 +70,7 @@ pub struct Cluster {
     #[serde(default)]
     pub sources: BTreeMap<String, String>,
     /// What its devices and links were measured to do, in front of the shipped tables. Not of the file: see
-    /// [`Measured`](crate::measured::Measured).
+    /// [`Measured`].
     #[serde(skip)]
     pub measured: Option<Arc<Measured>>,
 }
