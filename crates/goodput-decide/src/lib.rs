@@ -11,5 +11,6 @@ pub mod compare;
 pub mod contract;
 pub mod levers;
 pub mod lint;
+mod nearest;
 pub mod plan;
 pub mod report;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::ContractError;
 use super::condition::{CONDITIONS, Condition, Kind, condition};
+use crate::nearest::nearest;
 
 /// The stated conditions, in the order of the contract.
 pub(super) fn read(label: &str, yaml: &str) -> Result<Vec<(&'static Condition, String)>, ContractError> {
@@ -40,7 +41,7 @@ pub(super) fn read(label: &str, yaml: &str) -> Result<Vec<(&'static Condition, S
             other => {
                 return Err(malformed(format!(
                     "`{section}` is {other}, expected a section of conditions, such as {}",
-                    nearest(&section)
+                    nearest_condition(&section)
                 )));
             }
         }
@@ -50,12 +51,15 @@ pub(super) fn read(label: &str, yaml: &str) -> Result<Vec<(&'static Condition, S
 }
 
 fn unknown(label: &str, key: &str) -> ContractError {
-    ContractError::UnknownKey { label: label.to_owned(), key: key.to_owned(), nearest: nearest(key) }
+    ContractError::UnknownKey {
+        label: label.to_owned(),
+        key: key.to_owned(),
+        nearest: nearest_condition(key),
+    }
 }
 
-fn nearest(key: &str) -> &'static str {
-    let apart = |of: &&Condition| strsim::damerau_levenshtein(of.key, key);
-    CONDITIONS.iter().min_by_key(apart).map_or("workload.model", |of| of.key)
+fn nearest_condition(key: &str) -> &'static str {
+    nearest(key, CONDITIONS.iter().map(|of| of.key)).unwrap_or_default()
 }
 
 /// A value as text; `None` for an empty one, which states nothing.

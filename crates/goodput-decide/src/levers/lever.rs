@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::step::{Step, Term};
 use super::traffic;
+use crate::nearest::nearest;
 
 /// A change of the program.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -152,8 +153,7 @@ impl Lever {
                 return Ok(());
             }
             let known = step.chains.iter().map(|chain| chain.name.as_str());
-            let nearest = known.min_by_key(|known| strsim::damerau_levenshtein(known, name));
-            let nearest = nearest.map(|n| format!("; the nearest is `{n}`")).unwrap_or_default();
+            let nearest = nearest(name, known).map(|n| format!("; the nearest is `{n}`")).unwrap_or_default();
             Err(("chain", format!("`{name}` is no chain of the step{nearest}")))
         };
         match self {

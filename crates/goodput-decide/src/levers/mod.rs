@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::nearest::nearest;
 use step::{Chain, Step, Term};
 
 /// A step and the levers on it.
@@ -155,8 +156,7 @@ impl Inputs {
         }
         let names = Term::ALL.map(Term::key);
         if let Some(unknown) = self.shares.keys().find(|key| !names.contains(&key.as_str())) {
-            let nearest = names.iter().min_by_key(|name| strsim::damerau_levenshtein(name, unknown));
-            let nearest = nearest.copied().unwrap_or_default();
+            let nearest = nearest(unknown, names).unwrap_or_default();
             return Err(LeverError::new(
                 "shares",
                 format!("`{unknown}` is no term; the nearest is `{nearest}`"),

@@ -2,6 +2,7 @@
 //! before it.
 
 use super::sheet::{Figure, slug};
+use crate::nearest::nearest;
 
 /// `target = expression`.
 #[derive(Debug, Clone, PartialEq)]
@@ -245,8 +246,7 @@ impl<'a> Parser<'a> {
         }
         let known =
             self.figures.iter().map(|f| slug(&f.name)).chain(self.before.iter().map(|f| f.target.clone()));
-        let nearest = known.min_by_key(|name| strsim::damerau_levenshtein(name, &wanted));
-        Err(nearest.map_or_else(
+        Err(nearest(&wanted, known).map_or_else(
             || format!("`{token}` is no figure of this sheet, which has none"),
             |nearest| format!("`{token}` is no figure of this sheet; the nearest is `{nearest}`"),
         ))

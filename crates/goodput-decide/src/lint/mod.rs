@@ -19,6 +19,7 @@ pub mod known_loss;
 mod plan;
 pub mod sheet;
 
+mod charged_twice;
 mod checks;
 
 pub use checks::CHECKS;

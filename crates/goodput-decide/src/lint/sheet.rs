@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::formula::{self, Formula};
 use super::{known_loss, plan};
+use crate::nearest::nearest;
 
 /// A planning sheet.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -568,10 +569,6 @@ pub fn slug(name: &str) -> String {
     let plain: String =
         name.trim().chars().map(|c| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     plain.split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
-}
-
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known.min_by_key(|known| strsim::damerau_levenshtein(known, name))
 }
 
 fn one_of<T: DeserializeOwned>(value: Value) -> Result<T, String> {

@@ -1,6 +1,7 @@
+use super::super::charged_twice::charged_twice;
 use super::super::formula::Formula;
 use super::super::sheet::{FigureKind, Scope, Sheet};
-use super::super::{Check, Corrected, Found, Severity, number};
+use super::super::{Check, Found, Severity};
 use super::not_in_reports;
 
 pub(super) const CHECK: Check = Check {
@@ -21,35 +22,14 @@ fn sheet(sheet: &Sheet) -> Vec<Found> {
                 || (f.kind == FigureKind::Mfu && !matches!(f.scope, Some(Scope::Node | Scope::Benchmark)))
         })?;
         let scaling = figures().find(|f| f.kind == FigureKind::ScalingEfficiency)?;
-        let stated = formula.expression.value(&sheet.figures, sheet.budget_sum());
-        let mut found = Found::new(
-            format!("formula[{i}]"),
-            format!(
-                "{}: {} {} times {} {}",
-                formula.text,
-                mfu.name,
-                number(mfu.value),
-                scaling.name,
-                number(scaling.value)
-            ),
-        );
-        if mfu.scope.is_none() && mfu.kind == FigureKind::Mfu {
-            found = found.and(format!("{} has no scope: a node's MFU is `scope: node`", mfu.name));
-        }
-        Some(found.corrected([
-            Corrected::new(
-                formula.target.replace('_', " "),
-                Some(stated),
-                stated / scaling.value,
-                format!("without {}", scaling.name),
-            ),
-            Corrected::new(
-                "node MFU",
-                None,
-                mfu.value / scaling.value,
-                "the fleet's MFU over scaling efficiency",
-            ),
-        ]))
+        let without = format!("without {}", scaling.name);
+        let apart = ("node MFU", "the fleet's MFU over scaling efficiency");
+        let found = charged_twice(sheet, (i, formula), [mfu, scaling], without, apart);
+        Some(if mfu.scope.is_none() && mfu.kind == FigureKind::Mfu {
+            found.and(format!("{} has no scope: a node's MFU is `scope: node`", mfu.name))
+        } else {
+            found
+        })
     };
     sheet.formulas.iter().enumerate().filter_map(judge).collect()
 }

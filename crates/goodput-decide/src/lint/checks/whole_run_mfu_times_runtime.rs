@@ -1,5 +1,7 @@
+use super::super::charged_twice::charged_twice;
+use super::super::formula::Formula;
 use super::super::sheet::{FigureKind, Scope, Sheet};
-use super::super::{Check, Corrected, Found, Severity, number};
+use super::super::{Check, Found, Severity};
 use super::not_in_reports;
 
 pub(super) const CHECK: Check = Check {
@@ -13,39 +15,13 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn sheet(sheet: &Sheet) -> Vec<Found> {
-    let judge = |(i, formula): (usize, &super::super::formula::Formula)| {
-        let of = |kind, scope: Option<Scope>| {
-            let figures = formula.expression.multiplied().into_iter().map(|i| &sheet.figures[i]);
-            figures.into_iter().find(|f| f.kind == kind && (scope.is_none() || f.scope == scope))
-        };
-        let mfu = of(FigureKind::Mfu, Some(Scope::WholeRun))?;
-        let runtime = of(FigureKind::RuntimeGoodput, None)?;
-        let stated = formula.expression.value(&sheet.figures, sheet.budget_sum());
-        let found = Found::new(
-            format!("formula[{i}]"),
-            format!(
-                "{}: {} {} times {} {}",
-                formula.text,
-                mfu.name,
-                number(mfu.value),
-                runtime.name,
-                number(runtime.value)
-            ),
-        );
-        Some(found.corrected([
-            Corrected::new(
-                formula.target.replace('_', " "),
-                Some(stated),
-                stated / runtime.value,
-                format!("without {}: the run's MFU holds it", runtime.name),
-            ),
-            Corrected::new(
-                "program goodput",
-                None,
-                mfu.value / runtime.value,
-                "the run's MFU over its runtime goodput, both of the same held time",
-            ),
-        ]))
+    let judge = |(i, formula): (usize, &Formula)| {
+        let figures = || formula.expression.multiplied().into_iter().map(|i| &sheet.figures[i]);
+        let mfu = figures().find(|f| f.kind == FigureKind::Mfu && f.scope == Some(Scope::WholeRun))?;
+        let runtime = figures().find(|f| f.kind == FigureKind::RuntimeGoodput)?;
+        let without = format!("without {}: the run's MFU holds it", runtime.name);
+        let apart = ("program goodput", "the run's MFU over its runtime goodput, both of the same held time");
+        Some(charged_twice(sheet, (i, formula), [mfu, runtime], without, apart))
     };
     sheet.formulas.iter().enumerate().filter_map(judge).collect()
 }
