@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`term`] | the terms that both share; each of theirs belongs to exactly one |
 //! | [`axis`] | along which axis of the run an exchange of a trace runs |
-//! | [`predicted`], [`listed`] | the prediction in these terms, with the kernels behind them |
+//! | [`predicted`] | the prediction in these terms, with the kernels behind them |
 //! | [`measured`] | the traced steps in these terms, every nanosecond once |
 //! | [`same_job`] | whether the traces are of the run |
 //! | [`gap`] | the difference, term by term, and the term that holds it |
@@ -32,7 +32,6 @@ pub mod axis;
 pub mod exchange;
 pub mod finding;
 pub mod gap;
-pub mod listed;
 pub mod measured;
 pub mod predicted;
 pub mod rate;

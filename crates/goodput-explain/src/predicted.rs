@@ -1,14 +1,10 @@
 //! A predicted step in the terms of the comparison.
 
 use goodput_model::device::UnknownDevice;
-use goodput_predict::collective::{Collectives, GroupShape, Operation};
-use goodput_predict::kernel::KernelError;
 use goodput_predict::layer::{Term as Layer, Terms};
 use goodput_predict::run::Run;
-use goodput_predict::step::{PredictError, Prediction, Predictor};
+use goodput_predict::step::{Evidence, PredictError, Prediction, Predictor};
 
-use crate::axis::{Axis, Places};
-use crate::listed::{Listed, ListedTerm};
 use crate::term::Term;
 
 /// A predicted step on the devices that were traced.
@@ -47,38 +43,35 @@ pub enum Unpredictable {
     /// The prediction says why.
     #[error(transparent)]
     Predict(#[from] PredictError),
-    /// A kernel has no time.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
 }
 
-/// The prediction of a run, and what it lists.
+/// The prediction of a run, and what its terms rest on.
 ///
 /// # Errors
 /// [`Unpredictable`] names what does not fit.
-pub fn predict(run: &Run, straggler_deviation: f64) -> Result<(Prediction, Listed), Unpredictable> {
+pub fn predict(run: &Run, straggler_deviation: f64) -> Result<(Prediction, Vec<Evidence>), Unpredictable> {
     let device = run.cluster.fitted_device()?;
     let tables = run.cluster.kernels(&device);
-    let listed = Listed::of(run, &tables);
     let mut predictor = Predictor::with_tables(device, tables).with_stragglers(straggler_deviation);
     let prediction = predictor.predict(run)?;
-    Ok((prediction, listed?))
+    let evidence = predictor.evidence(run, &prediction)?;
+    Ok((prediction, evidence))
 }
 
 impl Predicted {
-    /// Over the devices of stages, each as often as `stages` names it; over all devices where it names none.
-    pub fn new(run: &Run, prediction: &Prediction, listed: &Listed, stages: &[usize]) -> Self {
+    /// Over the devices of stages, each as often as `stages` names it; over all devices where it names none. Kernels and arithmetic of
+    /// a stage are in the proportion of its time.
+    pub fn new(prediction: &Prediction, evidence: &[Evidence], stages: &[usize]) -> Self {
         let mut terms = Terms::default();
         let known = stages.iter().filter_map(|stage| prediction.stages.get(*stage));
         let share = 1.0 / stages.len().max(1) as f64;
         known.for_each(|stage| terms.add_times(&stage.terms, share));
         let terms = if stages.is_empty() { prediction.terms } else { terms };
-        let listed = listed.on(&terms, &prediction.terms);
         Self {
             step_ns: prediction.step_ns,
             deviation: prediction.deviation,
             recompute_ns: prediction.recompute_ns,
-            terms: Term::ALL.iter().map(|term| of_term(run, prediction, &listed, &terms, *term)).collect(),
+            terms: Term::ALL.iter().map(|term| of_term(prediction, evidence, &terms, *term)).collect(),
         }
     }
 
@@ -110,46 +103,24 @@ impl Predicted {
     }
 }
 
-fn of_term(run: &Run, prediction: &Prediction, listed: &Listed, terms: &Terms, term: Term) -> PredictedTerm {
+fn of_term(prediction: &Prediction, evidence: &[Evidence], terms: &Terms, term: Term) -> PredictedTerm {
     let own = Layer::ALL.into_iter().filter(|layer| Term::of_predicted(*layer) == term);
     let mut sum = PredictedTerm::default();
-    let mut all = ListedTerm::default();
+    let mut spread_ns = 0.0;
     for layer in own {
         let ns = terms.of(layer);
         sum.ns += ns;
         if ns != 0.0 {
             sum.parts.push((layer.label(), ns));
         }
-        let of = listed.term(layer);
-        all.ns += of.ns;
-        all.spread_ns += of.spread_ns;
-        sum.kernels += of.kernels;
-        sum.flops += of.flops;
+        let of = evidence.iter().find(|of| of.term == layer);
+        spread_ns += ns * of.and_then(|of| of.deviation).unwrap_or(prediction.deviation);
+        let mean_ns = prediction.terms.of(layer);
+        if let Some(of) = of.filter(|_| mean_ns > 0.0) {
+            sum.kernels += of.kernels * ns / mean_ns;
+            sum.flops += of.flops * ns / mean_ns;
+        }
     }
-    sum.deviation = if all.ns > 0.0 {
-        all.spread_ns / all.ns
-    } else {
-        exchange_deviation(run, term).unwrap_or(prediction.deviation)
-    };
+    sum.deviation = if sum.ns > 0.0 { spread_ns / sum.ns } else { prediction.deviation };
     sum
-}
-
-/// A message of replicas or stages that is about as long as theirs: what the deviation is taken at.
-const TYPICAL_BYTES: f64 = 64e6;
-
-/// Exchanges of replicas and stages are in no list: their deviation is that of such an exchange.
-fn exchange_deviation(run: &Run, term: Term) -> Option<f64> {
-    let (axis, operation) = match term {
-        Term::DataExchange => (Axis::Data, Operation::AllReduce),
-        Term::PipelineExchange => (Axis::Pipeline, Operation::SendReceive),
-        _ => return None,
-    };
-    let places = Places::of(run);
-    let size = if axis == Axis::Pipeline { 2 } else { places.degree(axis) };
-    if places.degree(axis) < 2 {
-        return None;
-    }
-    let shape = GroupShape::strided(&run.cluster, size, places.stride(axis));
-    let exchange = Collectives::new(&run.cluster).prepare(operation, shape, run.precision.gradient_bytes);
-    Some(exchange.time(TYPICAL_BYTES).estimate.deviation)
 }

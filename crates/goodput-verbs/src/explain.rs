@@ -50,7 +50,7 @@ pub fn explain(request: &ExplainRequest, progress: Progress<'_>) -> Result<Answe
     if !(0.0..1.0).contains(&deviation) {
         return Err(VerbError::new(format!("--stragglers {deviation}: expected a share from 0 to 1")));
     }
-    let (prediction, listed) = predict(&run, deviation).map_err(|why| refused(&request.run, why))?;
+    let (prediction, evidence) = predict(&run, deviation).map_err(|why| refused(&request.run, why))?;
     let traces = TraceRequest {
         paths: request.traces.clone(),
         ranks: request.ranks.clone(),
@@ -66,7 +66,7 @@ pub fn explain(request: &ExplainRequest, progress: Progress<'_>) -> Result<Answe
         )
         .help("trace a few steady steps with the device's activities (docs/trace.md)"));
     }
-    let of_stages = |stages: &[usize]| Predicted::new(&run, &prediction, &listed, stages);
+    let of_stages = |stages: &[usize]| Predicted::new(&prediction, &evidence, stages);
     let explanation = Explanation::new(&run, of_stages, &analysis);
     let mut warnings = trace::warnings(&analysis, &set);
     let questioned = set.files.iter().any(FileReading::is_degraded) || !warnings.is_empty();

@@ -4,7 +4,7 @@ use goodput_model::architecture::TextModel;
 
 use super::parts::{holdings, sent_bytes};
 use super::replicas::tied;
-use super::{PredictError, Prediction, Predictor};
+use super::{PredictError, Prediction, Predictor, sharded};
 use crate::layer::{Layers, Part, Passes, Term};
 use crate::run::{Recompute, Run};
 use crate::{Basis, Estimate};
@@ -18,6 +18,12 @@ pub struct Evidence {
     pub deviation: Option<f64>,
     /// The weakest thing that it rests on. `None` for what is assumed.
     pub basis: Option<Basis>,
+    /// Time of what is listed of it, ns, hidden or not; the mean over all devices, as the rest.
+    pub listed_ns: f64,
+    /// Kernels that the layers launch for it.
+    pub kernels: f64,
+    /// FLOPs of products and attention.
+    pub flops: f64,
     /// Parts beyond a table's range or without a table, the longest first.
     pub beyond_tables: Vec<BeyondTable>,
 }
@@ -37,10 +43,21 @@ pub struct BeyondTable {
 #[derive(Debug, Clone, Default)]
 struct Sum {
     estimate: Option<Estimate>,
+    kernels: f64,
+    flops: f64,
     beyond: Vec<BeyondTable>,
 }
 
 impl Sum {
+    fn add_part(&mut self, part: &Part, times: f64) {
+        self.add(part.name, part.estimate.times(times));
+        self.flops += part.flops * times;
+        // What only the host does runs no kernel.
+        if part.estimate.ns > 0.0 {
+            self.kernels += part.host.kernels() * times;
+        }
+    }
+
     fn add(&mut self, name: &'static str, estimate: Estimate) {
         if estimate.ns <= 0.0 {
             return;
@@ -71,11 +88,14 @@ impl Predictor {
         let share = micro_batches / f64::from(run.layout.pipeline);
         for (passes, count) in listed(run, text, &layers)? {
             let all = [&passes.forward, &passes.recompute, &passes.input_gradient, &passes.weight_gradient];
-            for Part { name, term, estimate, .. } in all.into_iter().flatten() {
-                sums[*term as usize].add(name, estimate.times(count * share));
+            for part in all.into_iter().flatten() {
+                sums[part.term as usize].add_part(part, count * share);
             }
         }
         let (replicas, stages, _) = self.assemble(run, text)?;
+        for (estimate, count) in sharded::copied(run, text, &self.tables, &replicas)? {
+            sums[Term::Elementwise as usize].add("sharded parameters copied", estimate.times(count * share));
+        }
         for (name, estimate) in replicas.estimates(run, stages.stages[0].parameters) {
             sums[Term::DataExchange as usize].add(name, estimate);
         }
@@ -90,7 +110,8 @@ impl Predictor {
             sums[Term::Optimizer as usize].add("optimizer", part);
         }
         let of = |(term, _): (Term, f64)| {
-            let Sum { estimate, mut beyond } = std::mem::take(&mut sums[term as usize]);
+            let Sum { estimate, kernels, flops, mut beyond } = std::mem::take(&mut sums[term as usize]);
+            let listed_ns = estimate.map_or(0.0, |estimate| estimate.ns);
             beyond.sort_by(|one, other| other.ns.total_cmp(&one.ns));
             let (deviation, basis) = match (term, estimate) {
                 (_, Some(estimate)) => (Some(estimate.deviation), Some(estimate.basis)),
@@ -100,7 +121,7 @@ impl Predictor {
                 (Term::Launch, None) => (Some(self.host(run).deviation), Some(Basis::Extrapolated)),
                 _ => (None, None),
             };
-            Evidence { term, deviation, basis, beyond_tables: beyond }
+            Evidence { term, deviation, basis, listed_ns, kernels, flops, beyond_tables: beyond }
         };
         Ok(prediction.terms.iter().filter(|(_, ns)| *ns != 0.0).map(of).collect())
     }

@@ -75,6 +75,29 @@ pub(super) fn add_exchanges(
     Ok(())
 }
 
+/// The copies around gathers and reductions of every block and of the ends, and how often a micro-batch makes them over all stages.
+pub(super) fn copied(
+    run: &Run,
+    text: &TextModel,
+    tables: &KernelTables,
+    replicas: &Replicas,
+) -> Result<Vec<(Estimate, f64)>, KernelError> {
+    let again = matches!(run.layout.sharding, Sharding::Parameters { reshard_after_forward: true });
+    let mut ends = RankParameters::of_embedding(run, text);
+    ends.add_times(RankParameters::of_head(run, text, true), 1);
+    let blocks =
+        text.decoder.iter().map(|group| (RankParameters::of_block(run, text, group), group.blocks, again));
+    let mut all = Vec::new();
+    for (held, count, again) in blocks.chain([(ends, 1, false)]) {
+        if replicas.of_a_block(run, held).is_some() {
+            let [after, before] = copies(run, tables, held)?;
+            all.push((after, count as f64 * if again { 2.0 } else { 1.0 }));
+            all.push((before, count as f64));
+        }
+    }
+    Ok(all)
+}
+
 /// Copies of a unit's parameters after a gather, and of its gradients before a reduction.
 ///
 /// FSDP 2 copies what it gathered into each parameter (`split_with_sizes_copy`) and gradients into the buffer that is reduced
