@@ -413,7 +413,7 @@ impl Sheet {
         let at =
             |key: &str, why: String| SheetError::Key { label: label.to_owned(), key: key.to_owned(), why };
         if let Some(unknown) = root.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            let nearest = nearest(unknown, KEYS.into_iter()).unwrap_or_default();
+            let nearest = nearest(unknown, KEYS).unwrap_or_default();
             return Err(at(
                 unknown,
                 format!("no key of a sheet; the nearest is `{nearest}` (docs/lint.md has all)"),

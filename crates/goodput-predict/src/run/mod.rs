@@ -35,6 +35,7 @@ pub use framework::{Framework, UnknownFramework};
 pub use packing::{LengthDistribution, Packing};
 pub use precision::{Precision, UnknownPrecision};
 pub use recompute::{Module, Modules, Recompute};
+pub use yaml::KEYS;
 
 /// One training job, complete. Degrees multiply to the devices: `tp x cp x pp x dp`; experts are spread over `ep x etp` of
 /// them.

@@ -14,7 +14,8 @@ use super::{
     Schedule, Sharding, framework_file, hardware,
 };
 
-const KEYS: &[&str] = &[
+/// The keys of RUN.yaml, in the order in which a person writes them.
+pub const KEYS: &[&str] = &[
     "model",
     "cluster",
     "devices",

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use goodput_predict::run::{ContextMethod, Recompute, Schedule, Sharding};
+use goodput_predict::run::{ContextMethod, KEYS, Recompute, Schedule, Sharding};
 use goodput_predict::search::Candidate;
 use serde_json::{Map, Value, json};
 
@@ -33,20 +33,8 @@ pub(super) fn best(run: &Path, candidate: &Candidate, to: &Path) -> Result<(), V
     }
     file.insert("recompute".to_owned(), recompute(candidate.recompute));
     let mut text = format!("# The best layout that `goodput search {}` found.\n", run.display());
-    const ORDER: [&str; 9] = [
-        "model",
-        "cluster",
-        "devices",
-        "layout",
-        "batch",
-        "precision",
-        "recompute",
-        "optimizer",
-        "framework",
-    ];
-    let others = file.keys().filter(|key| !ORDER.contains(&key.as_str())).cloned().collect::<Vec<_>>();
-    for key in ORDER.into_iter().map(str::to_owned).chain(others) {
-        if let Some(value) = file.get(&key) {
+    for key in KEYS {
+        if let Some(value) = file.get(*key) {
             // JSON is YAML's flow style.
             let _ = writeln!(text, "{key}: {value}");
         }
