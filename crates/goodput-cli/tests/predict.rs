@@ -234,6 +234,26 @@ fn the_best_layout_is_written_and_predicted_as_it_was_found() {
 }
 
 #[test]
+fn a_layout_that_cannot_be_predicted_says_nothing_of_those_that_are_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run.yaml");
+    let example = std::fs::read_to_string(EXAMPLE).unwrap();
+    // 7 stages hold no 96 layers, and 64 devices have no 7 stages.
+    let odd = example.replace("pp: 8, vpp: 3", "pp: 7, overlap_gradients: true");
+    assert_ne!(odd, example);
+    std::fs::write(&run, odd).unwrap();
+    let command = |verb| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_goodput"));
+        command.args([verb, run.to_str().unwrap()]);
+        command
+    };
+    assert_eq!(command("predict").output().unwrap().status.code(), Some(2));
+    let found = command("search").args(["--top", "1", "--format", "json"]).output().unwrap();
+    let view: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert!(view["best"][0]["step_ns"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
 fn the_page_of_a_search_draws_the_pareto_set() {
     let output = search(&["--constraint", "tp=8", "--pareto", "--top", "3", "--format", "html"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

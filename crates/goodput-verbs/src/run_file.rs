@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use goodput_predict::run::Run;
+use goodput_predict::run::{Run, RunError};
 
 use crate::error::{Place, VerbError};
 
@@ -12,9 +12,21 @@ use crate::error::{Place, VerbError};
 /// # Errors
 /// [`VerbError`] names the field, what was found and what to write.
 pub fn read_run(path: &Path) -> Result<Run, VerbError> {
+    read(path, Run::from_yaml)
+}
+
+/// Reads a run whose layout is to be found.
+///
+/// # Errors
+/// As [`read_run`].
+pub fn read_run_for_search(path: &Path) -> Result<Run, VerbError> {
+    read(path, Run::for_search)
+}
+
+fn read(path: &Path, run: fn(&str, &str, &Path) -> Result<Run, RunError>) -> Result<Run, VerbError> {
     let text = std::fs::read_to_string(path).map_err(|e| VerbError::io(path, &e))?;
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    Run::from_yaml(&path.display().to_string(), &text, folder).map_err(|e| refused(path, e))
+    run(&path.display().to_string(), &text, folder).map_err(|e| refused(path, e))
 }
 
 /// What stands in the way of a run, with the file and what to do.

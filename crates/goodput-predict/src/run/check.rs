@@ -43,6 +43,13 @@ impl Run {
         check.model()
     }
 
+    /// The same of what no layout changes.
+    pub(crate) fn check_without_layout(&self, label: &str) -> Result<(), RunError> {
+        let check = Check { run: self, label };
+        check.sizes()?;
+        check.device()
+    }
+
     /// Whether the device runs the attention kernel that the framework names.
     ///
     /// # Errors

@@ -109,6 +109,21 @@ impl Default for LayoutFile {
     }
 }
 
+impl LayoutFile {
+    /// Without degrees and schedule, which a search chooses.
+    fn switches(self) -> Self {
+        let Self { tp, cp, pp, vpp, schedule, ep, etp, dp, .. } = Self::default();
+        Self { tp, cp, pp, vpp, schedule, ep, etp, dp, ..self }
+    }
+}
+
+/// What a run is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Prediction,
+    Search,
+}
+
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ScheduleName {
@@ -169,6 +184,19 @@ impl Run {
     /// # Errors
     /// [`RunError`] names the line, the field, what was found and what to write.
     pub fn from_yaml(label: &str, text: &str, folder: &Path) -> Result<Self, RunError> {
+        Self::read(label, text, folder, Purpose::Prediction)
+    }
+
+    /// A run whose layout is to be found: the same file, of whose layout only the switches count, so that its degrees and schedule need
+    /// not fit.
+    ///
+    /// # Errors
+    /// As [`Run::from_yaml`].
+    pub fn for_search(label: &str, text: &str, folder: &Path) -> Result<Self, RunError> {
+        Self::read(label, text, folder, Purpose::Search)
+    }
+
+    fn read(label: &str, text: &str, folder: &Path, purpose: Purpose) -> Result<Self, RunError> {
         let root: Value = serde_saphyr::from_str(text).map_err(|error| RunError::Yaml {
             label: label.to_owned(),
             message: keys::syntax(&error.to_string()),
@@ -177,14 +205,15 @@ impl Run {
             Some(line) => format!("{label}, line {line}"),
             None => label.to_owned(),
         };
-        let run = read(label, &root, folder).map_err(|FieldError { field, message }| RunError::Field {
-            label: placed(&field),
-            field,
-            message,
+        let run = read(label, &root, folder, purpose).map_err(|FieldError { field, message }| {
+            RunError::Field { label: placed(&field), field, message }
         })?;
         // A profile's own kernel is that of its time: where the device has another, that one runs.
         let states_kernel = root.get("framework").is_some_and(|of| of.get("attention_kernel").is_some());
-        let checked = run.check(label);
+        let checked = match purpose {
+            Purpose::Prediction => run.check(label),
+            Purpose::Search => run.check_without_layout(label),
+        };
         let checked = checked.and_then(|()| if states_kernel { run.check_attention(label) } else { Ok(()) });
         checked.map_err(|error| match error {
             RunError::Field { field, message, .. } => {
@@ -209,7 +238,7 @@ fn line_of(text: &str, field: &str) -> Option<usize> {
     names.into_iter().find_map(|key| text.lines().position(|line| holds(line, key))).map(|at| at + 1)
 }
 
-fn read(label: &str, root: &Value, folder: &Path) -> Result<Run, FieldError> {
+fn read(label: &str, root: &Value, folder: &Path, purpose: Purpose) -> Result<Run, FieldError> {
     let Value::Object(root) = root else {
         return Err(FieldError::new("model", "the file is no mapping: examples/run.yaml has every field"));
     };
@@ -226,6 +255,7 @@ fn read(label: &str, root: &Value, folder: &Path) -> Result<Run, FieldError> {
         Some(layout) => keys::read::<LayoutFile>("layout", layout, LAYOUT_KEYS)?,
         None => LayoutFile::default(),
     };
+    let layout = if purpose == Purpose::Search { layout.switches() } else { layout };
     Ok(Run {
         architecture: architecture(value(root, "model")?, folder)
             .map_err(|error| FieldError::new("model", error))?,

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::error::VerbError;
 use crate::measured_tables::MeasuredTables;
 use crate::request::ReportRequest;
-use crate::run_file::{read_run, refused};
+use crate::run_file::{read_run_for_search, refused};
 use crate::validate::factors_of;
 
 /// `goodput search`: a run whose layout is to be found.
@@ -81,7 +81,7 @@ pub fn search(
     request: &SearchRequest,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<SearchView, VerbError> {
-    let mut run = read_run(&request.run)?;
+    let mut run = read_run_for_search(&request.run)?;
     MeasuredTables::read(&request.tables)?.require_on(&mut run.cluster)?;
     let refuse = |why| refused(&request.run, why);
     let mut space = Space::of(&run);
