@@ -14,3 +14,4 @@ pub mod lint;
 mod nearest;
 pub mod plan;
 pub mod report;
+mod yaml;

@@ -9,13 +9,7 @@ use crate::nearest::nearest;
 /// The stated conditions, in the order of the contract.
 pub(super) fn read(label: &str, yaml: &str) -> Result<Vec<(&'static Condition, String)>, ContractError> {
     let malformed = |why: String| ContractError::Malformed { label: label.to_owned(), why };
-    // The first line says what and where; the lines after it draw the place.
-    let first = |e: serde_saphyr::Error| {
-        let text = e.to_string();
-        let line = text.lines().next().unwrap_or_default();
-        line.strip_prefix("error: ").unwrap_or(line).to_owned()
-    };
-    let root: Value = serde_saphyr::from_str(yaml).map_err(|e| malformed(first(e)))?;
+    let root = crate::yaml::read(yaml).map_err(malformed)?;
     let sections = match root {
         Value::Object(sections) => sections,
         Value::Null => return Ok(Vec::new()),
@@ -96,7 +90,7 @@ fn text(label: &str, of: &'static Condition, value: &Value) -> Result<Option<Str
             Value::Bool(_) | Value::Object(_) => Err(bad("words or a number")),
             _ => plain(value).map(Some).ok_or_else(|| bad("words or a number")),
         },
-        // YAML's `.nan` and `.inf` come as null or text here: no number either way.
+        // YAML's `.nan` and `.inf` come as text here: no number.
         Kind::Positive | Kind::Number => {
             let number = value.as_f64().filter(|number| number.is_finite());
             match number {

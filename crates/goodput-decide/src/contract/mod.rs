@@ -265,13 +265,11 @@ mod tests {
         let mut contract = Contract::default();
         let refused = contract.state("c.yaml", "workload: {modle: x}").unwrap_err().to_string();
         assert!(refused.contains("`workload.modle`") && refused.contains("`workload.model`"), "{refused}");
-        for bad in ["high", "[1]", "", "true"] {
+        for bad in ["high", "[1]", "", "true", ".nan", "-.inf"] {
             let bad =
                 contract.state("c.yaml", &format!("quality: {{target: {bad}}}")).unwrap_err().to_string();
             assert!(bad.contains("quality.target") && bad.contains("a finite number"), "{bad}");
         }
-        let nan = contract.state("c.yaml", "quality: {target: .nan}").unwrap_err().to_string();
-        assert!(nan.starts_with("c.yaml: line 1 column 19"), "{nan}");
         assert!(contract.state("c.yaml", "workload: {global_batch: 0}").is_err());
         let torn = contract.state("c.yaml", "workload: [").unwrap_err();
         assert!(matches!(torn, ContractError::Malformed { .. }), "{torn}");

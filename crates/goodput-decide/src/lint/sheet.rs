@@ -303,7 +303,7 @@ pub enum Claim {
         term: String,
         /// How many times faster the term becomes.
         times: f64,
-        /// Shares of the step.
+        /// Shares of the step; where they sum to less than one, the rest is time that the claim does not change.
         shares: BTreeMap<String, f64>,
         /// Speedup of the step that the sheet expects.
         expected: f64,
@@ -343,6 +343,40 @@ pub enum Claim {
         /// Recompilations inside the loop.
         recompilations: Option<u64>,
     },
+}
+
+impl Claim {
+    /// The shares that it states: key inside the claim, name, value. Gains may be losses, so they are none of them.
+    #[must_use]
+    pub fn shares(&self) -> Vec<(String, &str, f64)> {
+        match self {
+            Self::Speedup { shares, .. } => {
+                shares.iter().map(|(name, share)| (format!("shares.{name}"), name.as_str(), *share)).collect()
+            }
+            Self::FirstKernel { kernels, .. } => {
+                let of = |(i, k): (usize, &'_ Kernel)| {
+                    [("share", k.share), ("of_ceiling", k.of_ceiling)].map(|(key, v)| (i, key, v))
+                };
+                let name = |i: usize| kernels.get(i).map_or("", |kernel| kernel.kernel.as_str());
+                kernels
+                    .iter()
+                    .enumerate()
+                    .flat_map(of)
+                    .map(|(i, key, value)| (format!("kernels[{i}].{key}"), name(i), value))
+                    .collect()
+            }
+            Self::SummedGains { savings, .. } => savings
+                .iter()
+                .enumerate()
+                .map(|(i, saving)| (format!("savings[{i}]"), "saving", *saving))
+                .collect(),
+            Self::Order { ceilings, .. } => ceilings
+                .iter()
+                .map(|(name, value)| (format!("ceilings.{name}"), name.as_str(), *value))
+                .collect(),
+            Self::Gain { .. } | Self::Duration { .. } | Self::Optimised { .. } => Vec::new(),
+        }
+    }
 }
 
 /// Where a rate comes from.
@@ -398,12 +432,7 @@ impl Sheet {
     /// [`SheetError`] with the key, what is wrong and the nearest known name.
     pub fn from_yaml(label: &str, yaml: &str) -> Result<Self, SheetError> {
         let malformed = |why: String| SheetError::Yaml { label: label.to_owned(), why };
-        let root: Value = serde_saphyr::from_str(yaml).map_err(|e| {
-            // The first line says what and where; the lines after it draw the place.
-            let text = e.to_string();
-            let line = text.lines().next().unwrap_or_default();
-            malformed(line.strip_prefix("error: ").unwrap_or(line).to_owned())
-        })?;
+        let root = crate::yaml::read(yaml).map_err(malformed)?;
         let Value::Object(mut root) = root else {
             return Err(malformed(format!("expected keys of a sheet: {}", KEYS.join(", "))));
         };
@@ -474,6 +503,9 @@ impl Sheet {
             known_pattern(loss.pattern.as_deref()).map_err(|why| (format!("losses[{i}].pattern"), why))?;
         }
         for (i, claim) in self.claims.iter().enumerate() {
+            for (key, _, share) in claim.shares() {
+                negative(format!("claims[{i}].{key}"), share)?;
+            }
             let unknown = |name: &str, known: &mut dyn Iterator<Item = &str>| {
                 let nearest =
                     nearest(name, known).map(|n| format!("; the nearest is `{n}`")).unwrap_or_default();

@@ -154,7 +154,7 @@ fn relaunches(answer: &mut Answer, fields: &Fields<'_>, step: &Step, build_s: f6
     let range = PlanError::range(fields.path());
     let goodput = match fields.get("factors.runtime", Quantity::Factor)? {
         Some(goodput) => goodput,
-        None => 1.0 - run.loss(held_s, run.interval_s(fields)?).map_err(&range)?.runtime(),
+        None => run.retained(fields, held_s, run.interval_s(fields)?)?,
     };
     let judge = |loss: f64| {
         let left = ((goodput - loss) / goodput).max(f64::MIN_POSITIVE);

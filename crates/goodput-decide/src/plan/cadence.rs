@@ -28,6 +28,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         ));
     };
     let loss = run.loss(held_s, Some(interval_s)).map_err(&range)?;
+    run.retained(fields, held_s, Some(interval_s))?;
     let mut answer = Answer::default();
     answer.figure("interval_s", "training between two saves", interval_s, Unit::Seconds);
     let composed = run.composed(held_s, Some(interval_s));

@@ -5,7 +5,7 @@ use super::error::PlanError;
 use super::fields::Fields;
 use super::quantity::Quantity;
 use super::run::JobRun;
-use super::words::{digits, percent};
+use super::words::{digits, percent, time};
 
 /// One kind of capacity.
 struct Kind {
@@ -48,19 +48,19 @@ impl Kind {
 
 /// Runtime goodput for exponential interruptions, startup included where the held window is stated.
 fn runtime_goodput(fields: &Fields<'_>, run: &JobRun) -> Result<f64, PlanError> {
-    let steady = run.expected_runtime_goodput(run.interval_s(fields)?);
-    let startup = match fields.get("job.held", Quantity::Span)? {
-        Some(held_s) => run.launches * run.startup_s / held_s,
-        None => 0.0,
-    };
-    let goodput = steady * (1.0 - startup);
-    if goodput > 0.0 {
-        return Ok(goodput);
+    let steady = run.expected(fields, run.interval_s(fields)?)?;
+    let Some(held_s) = fields.get("job.held", Quantity::Span)? else { return Ok(steady) };
+    let startup = run.launches * run.startup_s / held_s;
+    if startup < 1.0 {
+        return Ok(steady * (1.0 - startup));
     }
-    Err(PlanError::new(
-        fields.path(),
-        "interruptions leave nothing retained: save more often or expect fewer",
-    ))
+    let message = format!(
+        "{} launches of {} in a held window of {}: nothing is retained; expected startups that fit into `job.held`",
+        run.launches,
+        time(run.startup_s),
+        time(held_s)
+    );
+    Err(fields.refuse("startup", message))
 }
 
 pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {

@@ -10,7 +10,7 @@ use super::answer::{Input, Source};
 use super::error::{PlanError, unknown};
 use super::measured;
 use super::quantity::Quantity;
-use super::sheet::{SHARED, Sheet, known_sections};
+use super::sheet::{QUANTITIES, SHARED, Sheet, known_sections};
 
 /// Inputs in the order in which they were first read.
 #[derive(Debug, Default)]
@@ -45,10 +45,26 @@ impl<'a> Fields<'a> {
         Self { sheet, layers: vec![(path, own)], used }
     }
 
-    /// Refuses keys that this question does not have.
+    /// Refuses keys that this question does not have, and shared values that cannot be, whether it reads them or not.
     pub fn keys(&self, own: &[&str]) -> Result<(), PlanError> {
         let (path, map) = &self.layers[0];
-        known_sections(path, map, own)
+        known_sections(path, map, own)?;
+        for (prefix, map) in [(format!("{path}."), *map), (String::new(), &self.sheet.shared)] {
+            for (key, quantity) in QUANTITIES {
+                if let Some(value) = walk(map, key).filter(|value| !value.is_null()) {
+                    self.stated(&format!("{prefix}{key}"), value, quantity)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a value that is written here and cannot be; what a report gives is judged where it is read.
+    fn stated(&self, field: &str, value: &Value, quantity: Quantity) -> Result<(), PlanError> {
+        match value {
+            Value::Object(map) if map.contains_key("from") => Ok(()),
+            _ => self.resolve(field, field, value, quantity).map(drop),
+        }
     }
 
     /// Refuses keys other than these: for mappings that restate no shared section.
@@ -67,6 +83,16 @@ impl<'a> Fields<'a> {
     /// Where a field of this question would stand.
     pub fn at(&self, key: &str) -> String {
         format!("{}.{key}", self.layers[0].0)
+    }
+
+    /// Where a field is written, or would stand in this question.
+    pub fn place(&self, key: &str) -> String {
+        self.find(key).map_or_else(|| self.at(key), |(field, _)| field)
+    }
+
+    /// A field that cannot stand beside another, with what is needed.
+    pub fn refuse(&self, key: &str, message: impl Into<String>) -> PlanError {
+        PlanError::new(self.place(key), message)
     }
 
     /// The path of the question itself.

@@ -29,7 +29,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
                     "a factor, or job.held with the job's interruptions to model it",
                 )
             })?;
-            1.0 - run.loss(held_s, run.interval_s(fields)?).map_err(&range)?.runtime()
+            run.retained(fields, held_s, run.interval_s(fields)?)?
         }
     };
     let factors = Factors::estimate(
@@ -97,6 +97,14 @@ fn rank(answer: &mut Answer, ceilings: &Fields<'_>, factors: &Factors) -> Result
     let mut stated = Vec::new();
     for (key, boundary) in KEYS.into_iter().zip(Boundary::ALL) {
         if let Some(value) = ceilings.get(key, Quantity::Factor)? {
+            let now = factors.get(boundary);
+            if value < now {
+                let message = format!(
+                    "a ceiling of {value} below the factor itself, {now:.4}: expected the value that the lever could \
+                     raise it to, {now:.4} to 1"
+                );
+                return Err(ceilings.refuse(key, message));
+            }
             stated.push(Ceiling { name: key.to_owned(), boundary, value });
         }
     }

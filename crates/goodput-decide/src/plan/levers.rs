@@ -37,6 +37,15 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
 }
 
 fn lever(fields: &Fields<'_>) -> Result<Lever, PlanError> {
+    // All but its names are numbers.
+    let is_number = |value: &Value| value.as_f64().is_some_and(f64::is_finite);
+    let wrong = fields
+        .own()
+        .iter()
+        .find(|(key, value)| !matches!(key.as_str(), "lever" | "chain") && !is_number(value));
+    if let Some((key, value)) = wrong {
+        return Err(fields.refuse(key, format!("found {value}, expected a finite number")));
+    }
     let value = Value::Object(fields.own().clone());
     serde_json::from_value(value).map_err(|error| PlanError::new(fields.path(), error.to_string()))
 }
@@ -64,9 +73,13 @@ fn stated(fields: &Fields<'_>, levers: Vec<Lever>) -> Result<Inputs, PlanError> 
     })
 }
 
-/// The levers' own keys are those of the question, with the unit in the value.
+/// The keys of the step are those of the question, with the unit in the value; a lever's own stay as they are.
 fn at(fields: &Fields<'_>, LeverError { key, why }: LeverError) -> PlanError {
-    PlanError::new(fields.at(key.strip_suffix("_ms").unwrap_or(&key)), why)
+    let key = match key.strip_suffix("_ms") {
+        Some(of_the_step) if !key.starts_with("levers[") => of_the_step,
+        _ => &key,
+    };
+    PlanError::new(fields.at(key), why)
 }
 
 fn show(levers: &Levers) -> Answer {

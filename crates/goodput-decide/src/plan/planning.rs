@@ -14,8 +14,11 @@ pub(super) fn days(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     fields.keys(&["ask", "name", "planned", "shortfall"])?;
     let planned_s = fields.need("planned", Quantity::Span)?;
     let shortfall = fields.need("shortfall", Quantity::Share)?;
+    if shortfall >= 1.0 {
+        return Err(fields.refuse("shortfall", "nothing is left of the rate: expected below 1"));
+    }
     let days = days_at_shortfall(planned_s / 86_400.0, shortfall)
-        .map_err(PlanError::range(&fields.at("shortfall")))?;
+        .map_err(PlanError::range(&fields.place("shortfall")))?;
     let mut answer = Answer::default();
     answer.figure("takes_s", "takes", days * 86_400.0, Unit::Seconds);
     answer.verdict = format!(
@@ -53,6 +56,17 @@ pub(super) fn tiers(fields: &Fields<'_>) -> Result<Answer, PlanError> {
             _ => ProductiveReference::NotStated,
         },
     };
+    // Tiers nest in what is allocated. Active and productive do not nest in each other: a job at its own rate may leave
+    // engines idle.
+    for (tier, devices) in [("active", tiers.active), ("productive", tiers.productive)] {
+        if devices > tiers.allocated {
+            let message = format!(
+                "{devices} of {} allocated: expected no more than `allocated`, in the same devices or device-hours",
+                tiers.allocated
+            );
+            return Err(fields.refuse(tier, message));
+        }
+    }
     let mut answer = Answer::default();
     answer.figure(
         "productive_share",

@@ -21,14 +21,51 @@ struct Moved {
     lost: f64,
 }
 
-impl Moved {
-    fn read(fields: &Fields<'_>, gained: f64, lost: f64) -> Result<Self, PlanError> {
+/// A pool's devices and the window in which it is judged.
+struct Pool {
+    devices: f64,
+    window_s: f64,
+}
+
+impl Pool {
+    fn read(fields: &Fields<'_>) -> Result<Self, PlanError> {
         let pool = fields
             .under("pool")?
             .ok_or_else(|| fields.missing("pool", "as in {devices: 1024, window: 7 d}"))?;
         pool.only(&["devices", "window"])?;
+        Ok(Self {
+            devices: pool.need("devices", Quantity::Count)?,
+            window_s: pool.need("window", Quantity::Span)?,
+        })
+    }
+
+    /// Refuses a part of the pool that has more devices than the pool, or lasts longer than its window.
+    fn holds(&self, part: &Fields<'_>, devices: f64, lasts: Option<(&str, f64)>) -> Result<(), PlanError> {
+        if devices > self.devices {
+            let message = format!(
+                "{devices} devices of a pool of {}: expected no more than `pool.devices`",
+                self.devices
+            );
+            return Err(part.refuse("devices", message));
+        }
+        match lasts.filter(|(_, lasts_s)| *lasts_s > self.window_s) {
+            Some((key, lasts_s)) => {
+                let message = format!(
+                    "{} in a window of {}: expected no longer than `pool.window`",
+                    time(lasts_s),
+                    time(self.window_s)
+                );
+                Err(part.refuse(key, message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Moved {
+    fn read(fields: &Fields<'_>, pool: &Pool, gained: f64, lost: f64) -> Result<Self, PlanError> {
         let moved = Self {
-            offered: pool.need("devices", Quantity::Count)? * pool.need("window", Quantity::Span)?,
+            offered: pool.devices * pool.window_s,
             scheduling: fields.need("factors.scheduling", Quantity::Factor)?,
             runtime: fields.need("factors.runtime", Quantity::Factor)?,
             gained,
@@ -36,29 +73,30 @@ impl Moved {
         };
         let unheld = moved.offered * (1.0 - moved.scheduling);
         if gained > unheld {
-            return Err(PlanError::new(
-                fields.path(),
-                format!(
-                    "{} device-hours cannot be gained: the pool leaves {} unheld in its window; expected factors and \
-                     lever over the same window",
-                    digits(gained / 3600.0),
-                    digits(unheld / 3600.0)
-                ),
-            ));
+            let message = format!(
+                "{} device-hours cannot be gained: at this factor the pool leaves {} unheld in its window; expected \
+                 factors and lever over the same window",
+                digits(gained / 3600.0),
+                digits(unheld / 3600.0)
+            );
+            return Err(fields.refuse("factors.scheduling", message));
         }
         Ok(moved)
     }
 
     /// The pool's scheduling and runtime ratios; its program factor stays.
-    fn judge(&self, fields: &Fields<'_>, answer: &mut Answer) -> Result<(), PlanError> {
+    /// `loses` is where the loss is stated.
+    fn judge(&self, fields: &Fields<'_>, loses: &Fields<'_>, answer: &mut Answer) -> Result<(), PlanError> {
         let held = self.offered * self.scheduling;
         let scheduling = (held + self.gained) / held;
         let runtime = 1.0 - self.lost / (self.runtime * (held + self.gained));
         if runtime <= 0.0 {
-            return Err(PlanError::new(
-                fields.path(),
-                "more work is lost than the pool retains in its window",
-            ));
+            let message = format!(
+                "{} device-hours are lost, and the pool retains {} in its window: expected a loss below that",
+                digits(self.lost / 3600.0),
+                digits(self.runtime * (held + self.gained) / 3600.0)
+            );
+            return Err(loses.refuse("lost_work", message));
         }
         let trade = Trade::judge(&[
             Ratio { boundary: Boundary::Scheduling, value: scheduling },
@@ -105,18 +143,22 @@ pub(super) fn preemption(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     let section = |key, example| fields.under(key)?.ok_or_else(|| fields.missing(key, example));
     let urgent = section("urgent", "as in {devices: 512, drain: 6 h, free_while_draining: 0.5}")?;
     urgent.only(&["devices", "drain", "free_while_draining"])?;
+    let pool = Pool::read(fields)?;
     let devices = urgent.need("devices", Quantity::Count)?;
     let drain_s = urgent.need("drain", Quantity::Duration)?;
+    pool.holds(&urgent, devices, Some(("drain", drain_s)))?;
     let gained = devices * drain_s * urgent.need("free_while_draining", Quantity::Share)?;
     let victims = section("victims", "as in {count: 4, devices: 128, lost_work: 15 min, restart: 5 min}")?;
     victims.only(&["count", "devices", "lost_work", "restart"])?;
     let each_s =
         victims.need("lost_work", Quantity::Duration)? + victims.need("restart", Quantity::Duration)?;
-    let direct = victims.need("count", Quantity::Count)? * victims.need("devices", Quantity::Count)? * each_s;
+    let victim_devices = victims.need("devices", Quantity::Count)?;
+    pool.holds(&victims, victim_devices, None)?;
+    let direct = victims.need("count", Quantity::Count)? * victim_devices * each_s;
     let cascade = cascade(fields)?;
     let mut answer = Answer::default();
     if direct > 0.0 {
-        let even = Moved::read(fields, gained, 0.0)?.runtime * gained / direct;
+        let even = Moved::read(fields, &pool, gained, 0.0)?.runtime * gained / direct;
         answer.figure(
             "break_even_cascade",
             "cascade at which the pool neither gains nor loses",
@@ -126,7 +168,7 @@ pub(super) fn preemption(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     }
     answer.figure("urgent_sooner_s", "the urgent job starts sooner by", drain_s, Unit::Seconds);
     answer.verdict = format!("The urgent job starts {} sooner.", time(drain_s));
-    Moved::read(fields, gained, direct * cascade)?.judge(fields, &mut answer)?;
+    Moved::read(fields, &pool, gained, direct * cascade)?.judge(fields, &victims, &mut answer)?;
     Ok(answer)
 }
 
@@ -137,7 +179,10 @@ pub(super) fn lending(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     let lent = section("lent", "as in {devices: 128, time: 20 h}")?;
     lent.only(&["devices", "time"])?;
     let devices = lent.need("devices", Quantity::Count)?;
-    let lent_s = devices * lent.need("time", Quantity::Duration)?;
+    let time_s = lent.need("time", Quantity::Duration)?;
+    let pool = Pool::read(fields)?;
+    pool.holds(&lent, devices, Some(("time", time_s)))?;
+    let lent_s = devices * time_s;
     let reclaims =
         section("reclaims", "as in {count: 3, lost_work: 15 min, restart: 5 min, owner_wait: 2 min}")?;
     reclaims.only(&["count", "lost_work", "restart", "owner_wait"])?;
@@ -145,12 +190,20 @@ pub(super) fn lending(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     let each_s =
         reclaims.need("lost_work", Quantity::Duration)? + reclaims.need("restart", Quantity::Duration)?;
     let owner_s = reclaims.or("owner_wait", Quantity::Duration, 0.0)?;
-    let gained = (lent_s - count * devices * owner_s).max(0.0);
+    let gained = lent_s - count * devices * owner_s;
+    if gained < 0.0 {
+        let message = format!(
+            "{count} reclaims of {} each take longer than the {} lent: expected waits within the lent time",
+            time(owner_s),
+            time(time_s)
+        );
+        return Err(reclaims.refuse("owner_wait", message));
+    }
     let direct = devices * each_s;
     let mut answer = Answer::default();
     let cascade = cascade(fields)?;
     if direct > 0.0 {
-        let runtime = Moved::read(fields, gained, 0.0)?.runtime;
+        let runtime = Moved::read(fields, &pool, gained, 0.0)?.runtime;
         let even = runtime * lent_s / (direct * cascade + runtime * devices * owner_s);
         answer.figure(
             "break_even_reclaims",
@@ -161,7 +214,7 @@ pub(super) fn lending(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     }
     answer.verdict =
         format!("Each reclaim costs the borrower {} and its owner {}.", time(each_s), time(owner_s));
-    Moved::read(fields, gained, direct * count * cascade)?.judge(fields, &mut answer)?;
+    Moved::read(fields, &pool, gained, direct * count * cascade)?.judge(fields, &reclaims, &mut answer)?;
     Ok(answer)
 }
 

@@ -1,10 +1,12 @@
 //! A job as the questions see it: interruptions, saves and what each costs, and the losses that follow.
 
+use goodput_core::Pattern;
 use goodput_core::composed::{Cadence, PreemptionCost, RuntimeInputs, RuntimeLoss};
 
 use super::error::PlanError;
 use super::fields::Fields;
 use super::quantity::Quantity;
+use super::words::percent;
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
@@ -46,20 +48,19 @@ impl JobRun {
     pub fn read(fields: &Fields<'_>) -> Result<Self, PlanError> {
         let startup_s = fields.or("startup", Quantity::Duration, 0.0)?;
         let recovery = fields.get("reliability.recovery", Quantity::Duration)?;
-        let mtbf_s = mtbf_s(fields)?;
+        let failures = mtbf_s(fields)?;
+        let mtbf_s = failures.map(|(_, mtbf_s)| mtbf_s);
         let recovery_s = match (recovery, mtbf_s) {
             (Some(recovery_s), _) => recovery_s,
             (None, None) => 0.0,
             (None, Some(_)) => fields.need("reliability.recovery", Quantity::Duration)?,
         };
-        if let Some(mtbf_s) = mtbf_s.filter(|mtbf_s| *mtbf_s <= recovery_s) {
-            return Err(PlanError::new(
-                fields.at("reliability.mtbf"),
-                format!(
-                    "a failure every {mtbf_s} s and a recovery of {recovery_s} s: such a job is never up; expected an \
-                     MTBF above the recovery"
-                ),
-            ));
+        if let Some((key, mtbf_s)) = failures.filter(|(_, mtbf_s)| *mtbf_s <= recovery_s) {
+            let message = format!(
+                "a failure every {mtbf_s} s and a recovery of {recovery_s} s: such a job is never up; expected an MTBF \
+                 above the recovery"
+            );
+            return Err(fields.refuse(key, message));
         }
         let asynchronous = fields.word("checkpoint.mode", &["sync", "async"], "sync")? == "async";
         let pause_s = fields.or("checkpoint.write", Quantity::Duration, 0.0)?;
@@ -76,13 +77,11 @@ impl JobRun {
             false => fields.get("checkpoint.every", Quantity::Span)?,
         };
         if let Some(every_s) = every_s.filter(|every_s| *every_s < durable_after_s) {
-            return Err(PlanError::new(
-                fields.at("checkpoint.durable_after"),
-                format!(
-                    "a generation takes {durable_after_s} s to be durable and the next is saved after {every_s} s: \
-                     expected a delay within the interval"
-                ),
-            ));
+            let message = format!(
+                "a generation takes {durable_after_s} s to be durable and the next is saved after {every_s} s: \
+                 expected a delay within the interval"
+            );
+            return Err(fields.refuse("checkpoint.durable_after", message));
         }
         let evictions_per_s = fields.or("preemption.per_day", Quantity::Number, 0.0)? / SECONDS_PER_DAY;
         let (mut eviction, mut graceful) = (Eviction::Costs(0.0), false);
@@ -170,6 +169,30 @@ impl JobRun {
         })
     }
 
+    /// Runtime goodput, first order.
+    ///
+    /// # Errors
+    /// When the losses take all that is held; names the field behind the largest.
+    pub fn retained(
+        &self,
+        fields: &Fields<'_>,
+        held_s: f64,
+        interval_s: Option<f64>,
+    ) -> Result<f64, PlanError> {
+        let loss = self.loss(held_s, interval_s).map_err(PlanError::range(fields.path()))?;
+        if loss.runtime() < 1.0 {
+            return Ok(1.0 - loss.runtime());
+        }
+        let (term, share) = loss.composed.largest();
+        let message = format!(
+            "the runtime losses are {} of what is held, {} of it {}: nothing is retained; expected losses below 100 % in sum",
+            percent(loss.runtime()),
+            percent(share),
+            term.label()
+        );
+        Err(fields.refuse(field_of(term), message))
+    }
+
     /// Expected held seconds for each second of training, saves and interruptions included, input waits and startup
     /// not: for exponential interruptions, a cycle of `T` held seconds takes `(e^(rate T) - 1)(1/rate + restart)` (Daly
     /// 2006). An interruption during a restart is part of the restart as it was measured.
@@ -211,6 +234,23 @@ impl JobRun {
     /// Runtime goodput with exponential interruptions, startup left out.
     pub fn expected_runtime_goodput(&self, interval_s: Option<f64>) -> f64 {
         (1.0 - self.input_wait) / self.held_per_trained(interval_s)
+    }
+
+    /// The same where it is above zero.
+    ///
+    /// # Errors
+    /// When input waits or interruptions leave nothing; names the field.
+    pub fn expected(&self, fields: &Fields<'_>, interval_s: Option<f64>) -> Result<f64, PlanError> {
+        if self.input_wait >= 1.0 {
+            return Err(fields.refuse("input_wait", "a job that only waits never ends: expected below 1"));
+        }
+        let goodput = self.expected_runtime_goodput(interval_s);
+        if goodput > 0.0 {
+            return Ok(goodput);
+        }
+        let message =
+            "interruptions leave nothing retained: expected a shorter interval, or fewer interruptions";
+        Err(fields.refuse("checkpoint.every", message))
     }
 
     /// The interval with the most retained work by [`Self::held_per_trained`], by golden section around the first-order
@@ -258,19 +298,33 @@ impl RunLoss {
     }
 }
 
-/// Mean time between failures of the whole job.
-fn mtbf_s(fields: &Fields<'_>) -> Result<Option<f64>, PlanError> {
+/// The field that a term of the runtime loss grows with.
+const fn field_of(term: Pattern) -> &'static str {
+    match term {
+        Pattern::Startup => "startup",
+        Pattern::InputWait => "input_wait",
+        Pattern::CheckpointPause => "checkpoint.write",
+        Pattern::Rework => "checkpoint.every",
+        Pattern::Recovery => "reliability.recovery",
+        _ => "preemption.per_day",
+    }
+}
+
+/// Mean time between failures of the whole job, and the field that states it.
+fn mtbf_s(fields: &Fields<'_>) -> Result<Option<(&'static str, f64)>, PlanError> {
     if let Some(mtbf_s) = fields.get("reliability.mtbf", Quantity::Span)? {
-        return Ok(Some(match fields.get("reliability.at_devices", Quantity::Count)? {
+        let mtbf_s = match fields.get("reliability.at_devices", Quantity::Count)? {
             Some(at) => mtbf_s * at / fields.need("job.devices", Quantity::Count)?,
             None => mtbf_s,
-        }));
+        };
+        return Ok(Some(("reliability.mtbf", mtbf_s)));
     }
     let Some(rate) = fields.get("reliability.failures_per_node_day", Quantity::Number)? else {
         return Ok(None);
     };
     let nodes = fields.need("reliability.nodes", Quantity::Count)?;
-    Ok((rate > 0.0).then(|| SECONDS_PER_DAY / (rate * nodes)))
+    let mtbf_s = SECONDS_PER_DAY / (rate * nodes);
+    Ok((rate > 0.0).then_some(("reliability.failures_per_node_day", mtbf_s)))
 }
 
 fn read_eviction(fields: &Fields<'_>, startup_s: f64, save_s: f64) -> Result<(Eviction, bool), PlanError> {

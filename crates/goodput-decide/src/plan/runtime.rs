@@ -15,7 +15,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     let range = PlanError::range(fields.path());
     let loss = run.loss(held_s, interval_s).map_err(&range)?;
     let (largest, share) = loss.composed.largest();
-    let goodput = 1.0 - loss.runtime();
+    let goodput = run.retained(fields, held_s, interval_s)?;
     let mut answer = Answer {
         verdict: format!(
             "Runtime goodput {goodput:.3}: of {} held, {} is lost, most of it to {} ({}).",
@@ -84,10 +84,11 @@ fn by_size(
         rows.push(Row {
             name: format!("{size} devices"),
             cells: vec![interval_s, Some(checkpoint), Some(recovery), Some(loss.runtime())],
-            mark: loss
-                .composed
-                .left_small_loss_regime()
-                .map(|_| "no longer small: a lower estimate".to_owned()),
+            mark: if loss.runtime() >= 1.0 {
+                Some("nothing is retained: the losses take all that is held".to_owned())
+            } else {
+                loss.composed.left_small_loss_regime().map(|_| "no longer small: a lower estimate".to_owned())
+            },
         });
     }
     answer.rows.push(Rows {

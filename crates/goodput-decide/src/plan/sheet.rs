@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::error::{PlanError, unknown};
+use super::quantity::Quantity;
 use crate::report::Report;
 
 /// Sections that all questions share, with the keys of each. A section without keys is one value.
@@ -18,6 +19,38 @@ pub(super) const SHARED: [(&str, &[&str]); 9] = [
     ("factors", &["scheduling", "runtime", "program"]),
     ("price", &["per_device_hour", "currency"]),
     ("queue_wait", &[]),
+];
+
+/// What the shared fields hold that are one quantity wherever they are read.
+pub(super) const QUANTITIES: [(&str, Quantity); 28] = [
+    ("job.devices", Quantity::Count),
+    ("job.held", Quantity::Span),
+    ("job.launches", Quantity::Count),
+    ("job.ideal", Quantity::DeviceTime),
+    ("job.tokens", Quantity::Positive),
+    ("job.flops_per_token", Quantity::Positive),
+    ("job.peak_tflops", Quantity::Positive),
+    ("job.step", Quantity::Span),
+    ("reliability.mtbf", Quantity::Span),
+    ("reliability.at_devices", Quantity::Count),
+    ("reliability.failures_per_node_day", Quantity::Number),
+    ("reliability.nodes", Quantity::Count),
+    ("reliability.recovery", Quantity::Duration),
+    ("checkpoint.write", Quantity::Duration),
+    ("checkpoint.contention", Quantity::Share),
+    ("checkpoint.durable_after", Quantity::Duration),
+    ("preemption.per_day", Quantity::Number),
+    ("preemption.cost", Quantity::Duration),
+    ("preemption.lost_work", Quantity::Duration),
+    ("preemption.restart", Quantity::Duration),
+    ("preemption.notice", Quantity::Duration),
+    ("preemption.requeue", Quantity::Duration),
+    ("startup", Quantity::Duration),
+    ("input_wait", Quantity::Share),
+    ("factors.scheduling", Quantity::Factor),
+    ("factors.runtime", Quantity::Factor),
+    ("factors.program", Quantity::Factor),
+    ("price.per_device_hour", Quantity::Positive),
 ];
 
 /// The file as read: nothing in it is answered yet, but every key is known.
@@ -43,8 +76,7 @@ impl Sheet {
         yaml: &str,
         load: &mut dyn FnMut(&str) -> Result<Vec<u8>, String>,
     ) -> Result<Self, PlanError> {
-        let file: Value =
-            serde_saphyr::from_str(yaml).map_err(|error| PlanError::new("the file", error.to_string()))?;
+        let file = crate::yaml::read(yaml).map_err(|why| PlanError::new("the file", why))?;
         let Value::Object(mut file) = file else {
             return Err(PlanError::new("the file", "expected a mapping with `questions`"));
         };

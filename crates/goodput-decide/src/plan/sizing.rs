@@ -32,6 +32,22 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         |units: f64, (_, schedule, _): &(String, Schedule, _)| units.max(schedule.units_within(window_h));
     let target =
         fields.get("target_units", Quantity::Positive)?.unwrap_or_else(|| schedules.iter().fold(0.0, most));
+    if target <= 0.0 {
+        let message =
+            "no schedule runs before it ends, so nothing compares them: expected a window in which one runs";
+        return Err(fields.refuse("window", message));
+    }
+    let has_price = |(_, _, price): &(String, Schedule, Option<f64>)| price.is_some();
+    if let (Some(priced), Some(unpriced)) =
+        (schedules.iter().position(has_price), schedules.iter().position(|schedule| !has_price(schedule)))
+    {
+        let message = format!(
+            "{} has a price and this schedule has none: expected {} of every schedule, or of none",
+            schedules[priced].0,
+            Quantity::Positive.expected()
+        );
+        return Err(PlanError::new(listed[unpriced].at("price.per_device_hour"), message));
+    }
     compare(fields, &schedules, window_h, target)
 }
 

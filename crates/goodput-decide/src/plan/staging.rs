@@ -32,11 +32,11 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         let interval_s = run.interval_s(fields)?.ok_or_else(|| {
             PlanError::new(
                 fields.at("reliability.mtbf"),
-                "nothing rolls this job back: state reliability.mtbf",
+                "nothing rolls this job back: expected reliability.mtbf, or preemptions that lose work",
             )
         })?;
         let interval_s = interval_s.max(run.durable_after_s);
-        Ok((interval_s, run.expected_runtime_goodput(Some(interval_s)), run.pace(Some(interval_s))))
+        Ok((interval_s, run.expected(fields, Some(interval_s))?, run.pace(Some(interval_s))))
     };
     let (one, other) = (goodput(&synchronous)?, goodput(&staged)?);
     let trade = Trade::judge(&[

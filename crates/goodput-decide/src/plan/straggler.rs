@@ -119,7 +119,7 @@ fn persistence(fields: &Fields<'_>) -> Result<Option<Persistence>, PlanError> {
     if fields.is_mapping_with("persistence", "mean") {
         return Ok(Some(Persistence::Exponential(fields.need("persistence.mean", Quantity::Span)?)));
     }
-    if fields.is_mapping_with("persistence", "median") {
+    if ["median", "p90"].iter().any(|key| fields.is_mapping_with("persistence", key)) {
         let (median_s, sigma) = log_normal(fields, "persistence")?;
         let mut draws = Draws::new(fields.seed());
         let seen = (0..DRAWS).map(|_| median_s * (sigma * draws.normal()).exp()).collect();
@@ -135,8 +135,9 @@ pub(super) fn log_normal(fields: &Fields<'_>, key: &str) -> Result<(f64, f64), P
     let median_s = fields.need(&format!("{key}.median"), Quantity::Span)?;
     let p90_s = fields.need(&format!("{key}.p90"), Quantity::Span)?;
     if p90_s < median_s {
-        let message = format!("{p90_s} s lies below the median of {median_s} s");
-        return Err(PlanError::new(fields.at(&format!("{key}.p90")), message));
+        let message =
+            format!("{p90_s} s lies below the median of {median_s} s: expected no less than the median");
+        return Err(fields.refuse(&format!("{key}.p90"), message));
     }
     Ok((median_s, (p90_s / median_s).ln() / P90))
 }

@@ -33,12 +33,7 @@ impl ToResult {
             wait: queue_wait(fields)?,
             run,
         };
-        if job.run.input_wait >= 1.0 {
-            return Err(PlanError::new(
-                fields.at("input_wait"),
-                "a job that only waits never ends: expected below 1",
-            ));
-        }
+        job.run.expected(fields, job.interval_s)?;
         Ok(job)
     }
 
@@ -81,15 +76,13 @@ impl ToResult {
         if rollbacks * draws as f64 <= MOST_ROLLBACKS {
             return Ok(());
         }
-        Err(PlanError::new(
-            fields.at("checkpoint.every"),
-            format!(
-                "an interruption every {} and a save every {}: the job rolls back {rollbacks:.2e} times before it is \
-                 done, in each of {draws} draws; expected a shorter interval, or fewer draws",
-                time(rate.recip()),
-                time(interval_s)
-            ),
-        ))
+        let message = format!(
+            "an interruption every {} and a save every {}: the job rolls back {rollbacks:.2e} times before it is done, in \
+             each of {draws} draws; expected a shorter interval, or fewer draws",
+            time(rate.recip()),
+            time(interval_s)
+        );
+        Err(fields.refuse("checkpoint.every", message))
     }
 }
 
@@ -120,7 +113,7 @@ fn queue_wait(fields: &Fields<'_>) -> Result<QueueWait, PlanError> {
         }
         return Ok(QueueWait::Empirical(waits));
     }
-    if fields.is_mapping_with("queue_wait", "median") {
+    if ["median", "p90"].iter().any(|key| fields.is_mapping_with("queue_wait", key)) {
         let (median_s, sigma) = log_normal(fields, "queue_wait")?;
         return Ok(QueueWait::LogNormal { median_s, sigma });
     }
@@ -135,10 +128,7 @@ const MOST_DRAWS: f64 = 1e6;
 pub(super) fn draws(fields: &Fields<'_>, default: f64) -> Result<usize, PlanError> {
     let draws = fields.or("draws", Quantity::Count, default)?;
     if draws > MOST_DRAWS {
-        return Err(PlanError::new(
-            fields.at("draws"),
-            format!("found {draws}, expected at most {MOST_DRAWS}"),
-        ));
+        return Err(fields.refuse("draws", format!("found {draws}, expected at most {MOST_DRAWS}")));
     }
     Ok(draws as usize)
 }

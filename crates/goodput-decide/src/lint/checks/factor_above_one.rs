@@ -44,7 +44,14 @@ fn sheet(sheet: &Sheet) -> Vec<Found> {
         ),
         _ => None,
     });
-    figures.chain(results).chain(budget).chain(ceilings).collect()
+    let shares = sheet.claims.iter().enumerate().flat_map(|(i, claim)| {
+        let above = claim.shares().into_iter().filter(|(_, _, share)| *share > 1.0 && !is_percent(*share));
+        let found = |(key, name, share): (String, &str, f64)| {
+            Found::new(format!("claims[{i}].{key}"), format!("{name} is {}", number(share)))
+        };
+        above.map(found).collect::<Vec<_>>()
+    });
+    figures.chain(results).chain(budget).chain(ceilings).chain(shares).collect()
 }
 
 fn report(report: &Report) -> Vec<Found> {
@@ -77,6 +84,8 @@ mod tests {
         assert!(found(&CHECK, &with(0.48)).is_empty());
         // Left to the check of percentages.
         assert!(found(&CHECK, &with(48.0)).is_empty());
+        let claim = "claims: [{claim: speedup, term: a, times: 2, expected: 1.1, shares: {a: 1.2}}]";
+        assert_eq!(found(&CHECK, claim)[0].at, "claims[0].shares.a");
         assert_eq!(
             found(&CHECK, "budget: [{overhead: bubbles, share: 0.7}, {overhead: checkpoints, share: 0.6}]")
                 .len(),

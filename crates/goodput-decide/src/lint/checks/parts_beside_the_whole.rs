@@ -1,5 +1,6 @@
-use super::super::sheet::Sheet;
+use super::super::sheet::{Claim, Sheet};
 use super::super::{Check, Corrected, Found, Severity, number};
+use super::percent_as_share::is_percent;
 use crate::report::{Exact, Report};
 
 pub(super) const CHECK: Check = Check {
@@ -13,7 +14,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// Parts rounded to two digits, a dozen of them.
-const ROUNDED: f64 = 0.01;
+pub(super) const ROUNDED: f64 = 0.01;
 
 fn sheet(sheet: &Sheet) -> Vec<Found> {
     let judge = |(i, whole): (usize, &super::super::sheet::Whole)| {
@@ -36,7 +37,37 @@ fn sheet(sheet: &Sheet) -> Vec<Found> {
         let found = if off > 0.0 { found.and(format!("{} is charged twice", number(off))) } else { found };
         Some(found.corrected(missing))
     };
-    sheet.wholes.iter().enumerate().filter_map(judge).collect()
+    let claims = sheet.claims.iter().enumerate().filter_map(|(i, claim)| claimed(i, claim));
+    sheet.wholes.iter().enumerate().filter_map(judge).chain(claims).collect()
+}
+
+/// Shares of a step that a claim rests on. Too much is charged twice; what is missing of a speedup's is assumed to stay.
+fn claimed(i: usize, claim: &Claim) -> Option<Found> {
+    let (key, shares, names_all): (_, Vec<f64>, _) = match claim {
+        Claim::Speedup { shares, .. } => ("shares", shares.values().copied().collect(), true),
+        // The kernels worth a word are no whole step.
+        Claim::FirstKernel { kernels, .. } => ("kernels", kernels.iter().map(|k| k.share).collect(), false),
+        _ => return None,
+    };
+    if shares.iter().any(|share| is_percent(*share)) {
+        return None;
+    }
+    let sum: f64 = shares.iter().sum();
+    let at = format!("claims[{i}].{key}");
+    let stated = format!("the shares of the step sum to {}", number(sum));
+    if sum > 1.0 + ROUNDED {
+        let twice = format!(
+            "{} of the step is charged twice; no speedup follows from such shares",
+            number(sum - 1.0)
+        );
+        return Some(Found::new(at, stated).and(twice));
+    }
+    (names_all && sum < 1.0 - ROUNDED).then(|| {
+        let rest = number(1.0 - sum);
+        Found::new(at, stated)
+            .and(format!("the rest, {rest} of the step, is taken as time that the claim does not change"))
+            .only(Severity::Note)
+    })
 }
 
 /// A report that someone changed by hand: the accounting's own books are exact.
@@ -69,6 +100,39 @@ fn report(report: &Report) -> Vec<Found> {
 mod tests {
     use super::super::testing::{close, found};
     use super::*;
+
+    #[test]
+    fn shares_of_a_claim_are_of_one_step() {
+        let with = |memory: f64| {
+            let shares = format!("{{memory: {memory}, compute: 0.30, overhead: 0.10}}");
+            found(
+                &CHECK,
+                &format!(
+                    "claims: [{{claim: speedup, term: compute, times: 2, expected: 1.1, shares: {shares}}}]"
+                ),
+            )
+        };
+        assert!(with(0.6).is_empty());
+        let below = with(0.5);
+        assert_eq!((below[0].at.as_str(), below[0].severity), ("claims[0].shares", Some(Severity::Note)));
+        assert_eq!(below[0].evidence[0], "the shares of the step sum to 0.9");
+        assert!(
+            below[0].evidence[1].contains("0.1 of the step, is taken as time that the claim does not change")
+        );
+        let above = with(0.8);
+        assert_eq!((above[0].at.as_str(), above[0].severity), ("claims[0].shares", None));
+        assert!(above[0].evidence[1].contains("0.2 of the step is charged twice"));
+        // Left to the check of percentages.
+        assert!(with(60.0).is_empty());
+        let kernels = |share: f64| {
+            let kernels = format!(
+                "[{{kernel: a, share: {share}, of_ceiling: 0.5}}, {{kernel: b, share: 0.4, of_ceiling: 0.5}}]"
+            );
+            found(&CHECK, &format!("claims: [{{claim: first_kernel, kernel: a, kernels: {kernels}}}]"))
+        };
+        assert!(kernels(0.3).is_empty());
+        assert_eq!(kernels(0.7)[0].at, "claims[0].kernels");
+    }
 
     #[test]
     fn a_tenth_without_a_name() {

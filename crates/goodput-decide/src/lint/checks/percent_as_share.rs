@@ -43,7 +43,13 @@ fn sheet(sheet: &Sheet) -> Vec<Found> {
         let share = loss.share.filter(|&share| is_percent(share))?;
         Some(found(format!("losses[{i}].share"), &loss.loss, share))
     });
-    figures.chain(budget).chain(losses).collect()
+    let claims = sheet.claims.iter().enumerate().flat_map(|(i, claim)| {
+        let percentages = claim.shares().into_iter().filter(|(_, _, share)| is_percent(*share));
+        percentages
+            .map(|(key, name, share)| found(format!("claims[{i}].{key}"), name, share))
+            .collect::<Vec<_>>()
+    });
+    figures.chain(budget).chain(losses).chain(claims).collect()
 }
 
 #[cfg(test)]
@@ -63,5 +69,25 @@ mod tests {
             found(&CHECK, "budget: [{overhead: bubbles, share: 5}, {overhead: checkpoints, share: 0.03}]");
         assert!(mixed[0].evidence[1].contains("below one"));
         assert!(found(&CHECK, "budget: [{overhead: checkpoints, share: 0.03}]").is_empty());
+    }
+
+    #[test]
+    fn shares_of_claims_too() {
+        let at = |claim: &str| {
+            found(&CHECK, &format!("claims: [{claim}]")).into_iter().map(|f| f.at).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            at("{claim: speedup, term: a, times: 2, expected: 1.1, shares: {a: 60, b: 40}}"),
+            ["claims[0].shares.a", "claims[0].shares.b"]
+        );
+        assert_eq!(at("{claim: summed_gains, savings: [20, 0.1], expected: 0.3}"), ["claims[0].savings[0]"]);
+        assert_eq!(
+            at("{claim: first_kernel, kernel: a, kernels: [{kernel: a, share: 30, of_ceiling: 90}]}"),
+            ["claims[0].kernels[0].share", "claims[0].kernels[0].of_ceiling"]
+        );
+        assert_eq!(
+            at("{claim: order, order: [program], ceilings: {program: 60}}"),
+            ["claims[0].ceilings.program"]
+        );
     }
 }
