@@ -110,7 +110,12 @@ pub(crate) fn factor(value: Option<f64>) -> String {
 
 /// Money per something, or a sum of money.
 pub(crate) fn money(value: f64, currency: &str) -> String {
-    format!("{} {currency}", thousands(value, if value.abs() >= 1000.0 { 0 } else { 2 }))
+    format!("{} {currency}", amount(value))
+}
+
+/// An amount of money whose currency is said elsewhere.
+pub(crate) fn amount(value: f64) -> String {
+    thousands(value, if value.abs() >= 1000.0 { 0 } else { 2 })
 }
 
 /// A duration in the two largest units that matter.

@@ -84,7 +84,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
             ("whole_executions", "whole ones", Unit::Count),
             ("repaid_s", "one replica, compiled", Unit::Seconds),
             ("shared_s", "shared by all replicas", Unit::Seconds),
-            ("per_replica_device_hours", "if each builds", Unit::DeviceHours),
+            ("per_replica_device_hours", "device-hours if each builds", Unit::DeviceHours),
             ("of_lifetime", "of a replica's life", Unit::Share),
         ],
         rows,

@@ -125,7 +125,7 @@ fn compare(
         columns: vec![
             ("units_in_window", "units in the window", Unit::Number),
             ("time_s", "time to the target", Unit::Seconds),
-            ("held_device_hours", "held", Unit::DeviceHours),
+            ("held_device_hours", "held, device-hours", Unit::DeviceHours),
             ("relative_goodput", "goodput against the reference", Unit::Factor),
             ("cost", "cost", Unit::Money),
         ],

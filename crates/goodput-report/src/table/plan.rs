@@ -5,7 +5,9 @@ use goodput_decide::plan::Unit;
 use super::Column::{Number, Text};
 use super::{Cell, Detail, Table};
 use crate::name::cut;
-use crate::number::{UNKNOWN, counted, duration, hours, money, significant, thousands, two_decimal_percent};
+use crate::number::{
+    UNKNOWN, amount, counted, duration, hours, money, significant, thousands, two_decimal_percent,
+};
 use crate::view::{PlanAnswerView, PlanFigureView, PlanInputView, PlanRowView, PlanRowsView, PlanView};
 
 /// Figures with their words.
@@ -20,44 +22,50 @@ pub(crate) fn plan_figures(view: &PlanView, answer: &PlanAnswerView) -> Table {
     }
 }
 
+/// The longest name of a row on a terminal.
+const NAME: usize = 36;
+/// The longest note that stands in a column on a terminal; longer ones stand under the table.
+const SHORT_NOTE: usize = 24;
+
 /// Options, sizes or terms. A column that no row fills is left out.
 pub(crate) fn plan_rows(view: &PlanView, rows: &PlanRowsView, detail: Detail) -> Table {
     let limit = if detail == Detail::Brief { 20 } else { 200 };
     let filled: Vec<usize> = (0..rows.columns.len())
         .filter(|&i| rows.rows.iter().any(|row| row.values.get(i).is_some_and(Option::is_some)))
         .collect();
-    let marked = rows.rows.iter().any(|row| row.mark.is_some());
+    let marks = || rows.rows.iter().take(limit).filter_map(|row| Some((&row.name, row.mark.as_ref()?)));
+    let below = detail == Detail::Brief && marks().any(|(_, mark)| mark.chars().count() > SHORT_NOTE);
+    let marked = !below && marks().next().is_some();
     let mut columns = vec![Text("")];
     columns.extend(filled.iter().map(|&i| Number(rows.columns[i].label)));
     if marked {
         columns.push(Text("note"));
     }
+    let has = |unit| filled.iter().any(|&i| rows.columns[i].unit == unit);
     let row = |row: &PlanRowView| {
-        let mut cells: Vec<Cell> = vec![cut(&row.name, if detail == Detail::Brief { 36 } else { 80 }).into()];
+        let mut cells: Vec<Cell> =
+            vec![cut(&row.name, if detail == Detail::Brief { NAME } else { 80 }).into()];
         cells.extend(filled.iter().map(|&i| {
             let value = row.values.get(i).copied().flatten();
-            value
-                .map_or_else(
-                    || UNKNOWN.to_owned(),
-                    |value| measure(value, rows.columns[i].unit, view.currency.as_deref()),
-                )
-                .into()
+            value.map_or_else(|| UNKNOWN.to_owned(), |value| bare(value, rows.columns[i].unit)).into()
         }));
         if marked {
             cells.push(row.mark.clone().unwrap_or_default().into());
         }
         cells
     };
-    let more = rows.rows.len().saturating_sub(limit);
-    Table {
-        columns,
-        rows: rows.rows.iter().take(limit).map(row).collect(),
-        notes: if more > 0 {
-            vec![format!("{} in JSON", counted(more as u64, "more row"))]
-        } else {
-            Vec::new()
-        },
+    let mut notes = Vec::new();
+    if let Some(currency) = view.currency.as_deref().filter(|_| has(Unit::Money)) {
+        notes.push(format!("Prices and costs in {currency}."));
     }
+    if below {
+        notes.extend(marks().map(|(name, mark)| format!("{}: {mark}", cut(name, NAME))));
+    }
+    let more = rows.rows.len().saturating_sub(limit);
+    if more > 0 {
+        notes.push(format!("{} in JSON", counted(more as u64, "more row")));
+    }
+    Table { columns, rows: rows.rows.iter().take(limit).map(row).collect(), notes }
 }
 
 /// What an answer rests on.
@@ -85,6 +93,15 @@ pub(crate) fn plan_inputs(answer: &PlanAnswerView) -> Table {
 /// A decimal without needless zeros.
 fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
+/// A value without what the heading or a note of its table says: currency, and the unit of device-hours.
+fn bare(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::DeviceHours if value.is_finite() => hours(value),
+        Unit::Money if value.is_finite() => amount(value),
+        _ => measure(value, unit, None),
+    }
 }
 
 /// A value as people read it.

@@ -18,6 +18,7 @@ mod serving;
 mod timeline;
 mod trace;
 mod validate;
+mod widths;
 
 pub use page::TerminalStyle;
 

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width};
 
+use super::widths::{GAP, widths};
 use crate::name::printable;
 use crate::table::{Column, Table};
 
@@ -111,9 +112,14 @@ impl Page {
         for row in &table.rows {
             drawn.add_row(row.iter().map(|cell| Cell::new_owned(printable(&cell.text))));
         }
+        let widths = widths(table, self.style.width.into());
         for (i, (drawn, column)) in drawn.column_iter_mut().zip(&table.columns).enumerate() {
-            // The blank that comfy-table sets where a line between columns would stand is the second one.
-            drawn.set_padding((0, if i + 1 < table.columns.len() { 1 } else { 0 }));
+            // The blank that comfy-table sets where a line between columns would stand is the last one of the gap.
+            let padding = if i + 1 < table.columns.len() { GAP as u16 - 1 } else { 0 };
+            drawn.set_padding((0, padding));
+            if let Some(width) = widths.as_ref().and_then(|widths| u16::try_from(widths[i]).ok()) {
+                drawn.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width + padding)));
+            }
             if matches!(column, Column::Number(_)) {
                 drawn.set_cell_alignment(CellAlignment::Right);
             }
