@@ -232,3 +232,83 @@ fn what_is_no_log_is_refused() {
     let report = report(&log, &[]);
     assert_eq!(report["read_report"]["files"][0]["findings"][0]["code"], "truncated_line");
 }
+
+/// A trace of three decode steps of 100 us: a kernel of 40 us from 10 us on, an exchange of 20 us after it, and 30 us of
+/// nothing until the host launches the second kernel.
+fn decode_trace() -> String {
+    let mut events = Vec::new();
+    for step in 1..=3 {
+        let start = 100 * step;
+        events.push(serde_json::json!({
+            "ph": "X", "cat": "user_annotation", "name": format!("ProfilerStep#{step}"), "pid": 1, "tid": 1,
+            "ts": start, "dur": 100,
+        }));
+        for (correlation, (launched, from, dur, name)) in (10 * step..).zip([
+            (1, 10, 40, "ampere_gemm_128x128"),
+            (3, 50, 20, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"),
+            (99, 100, 10, "elementwise_kernel"),
+        ]) {
+            events.push(serde_json::json!({
+                "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+                "ts": start + launched, "dur": 1, "args": {"correlation": correlation},
+            }));
+            events.push(serde_json::json!({
+                "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start + from, "dur": dur,
+                "args": {"device": 0, "stream": 7, "correlation": correlation},
+            }));
+        }
+    }
+    serde_json::json!({"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": events}).to_string()
+}
+
+#[test]
+fn traces_say_what_a_decode_step_waits_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("rank0.json");
+    fs::write(&trace, decode_trace()).unwrap();
+    let trace = trace.display().to_string();
+    let report = report(Path::new(EXAMPLE), &["--trace", &trace]);
+    let traced = &report["traced"];
+    assert_eq!(
+        (&traced["steps"], &traced["total_ns"]),
+        (&Value::from(3), &Value::from(300_000)),
+        "{traced:#}"
+    );
+    // 40 + 10 us of kernels, 20 of exchange, 29 until the host launches and 1 until what it launched starts.
+    for (share, expected) in [
+        ("compute_share", 0.5),
+        ("exchange_share", 0.2),
+        ("dispatch_share", 0.29),
+        ("launch_share", 0.01),
+        ("memory_share", 0.0),
+        ("unattributed_share", 0.0),
+    ] {
+        let found = traced[share].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-12, "{share}: {found}");
+    }
+    assert!(
+        report["read_report"]["files"].as_array().unwrap().iter().any(|file| file["path"] == trace.as_str())
+    );
+    let table = run(&["serving", EXAMPLE, "--trace", &trace]);
+    assert!(table.stdout.contains("3 traced rank-steps: kernels 50.0%"), "{}", table.stdout);
+    let page = run(&["serving", EXAMPLE, "--trace", &trace, "--format", "html"]);
+    assert!(page.stdout.contains("id=\"traced-step\""), "{}", page.stderr);
+}
+
+#[test]
+fn a_trace_that_says_nothing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("rank0.json");
+    for (text, says) in [("{\"traceEvents\": [", "rank0.json"), ("{\"traceEvents\": []}", "rank0.json")] {
+        fs::write(&trace, text).unwrap();
+        let output = run(&["serving", EXAMPLE, "--trace", &trace.display().to_string()]);
+        assert_eq!(output.status.code(), Some(2), "{text}: {}", output.stdout);
+        assert!(output.stderr.contains(says), "{says}: {}", output.stderr);
+    }
+    let missing = run(&["serving", EXAMPLE, "--trace", "nowhere.json"]);
+    assert!(
+        missing.status.code() == Some(2) && missing.stderr.contains("nowhere.json"),
+        "{}",
+        missing.stderr
+    );
+}

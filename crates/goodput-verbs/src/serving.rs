@@ -353,7 +353,8 @@ fn traced(
     let amounts = analysis.amounts();
     let total: i64 = amounts.values().sum();
     if total <= 0 {
-        return Err(VerbError::new("--trace: no trace holds a step with device work")
+        let paths: Vec<String> = request.traces.iter().map(|path| label(path)).collect();
+        return Err(VerbError::new(format!("--trace {}: no step with device work", paths.join(" ")))
             .help("trace a few decode steps with the device's activities (docs/trace.md)"));
     }
     let share = |of: &dyn Fn(Charge) -> bool| {

@@ -80,6 +80,8 @@ pub(super) enum Block {
     Table(String, Table),
     /// A table that is shown when it is opened.
     FoldedTable(String, Table),
+    /// A heading inside the section.
+    Heading(String),
     /// Sentences.
     Lines(Vec<String>),
     /// Sentences beside the figures.

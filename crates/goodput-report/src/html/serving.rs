@@ -1,16 +1,17 @@
 //! The page of `goodput serving`.
 
-use super::drawings::{self, Segment, StackRow};
+use super::drawings::{self, Drawing, Segment, StackRow};
 use super::page::{Block, Page, Section, Tile, read_section, warning_section};
 use super::palette;
-use crate::number::{device_hours, percent};
+use crate::number::{device_hours, duration, percent};
 use crate::table;
 use crate::view::{Exact, ServingRowView, ServingView};
 use crate::words;
 
 pub(super) fn page(view: &ServingView) -> Page {
     let mut sections = vec![ready_time(view)];
-    sections.extend(view.rows.iter().map(row));
+    sections.push(deployments(view));
+    sections.extend(traced(view));
     sections.extend(pools(view));
     sections.push(lifetimes(view));
     sections.extend(lanes(view));
@@ -31,9 +32,9 @@ pub(super) fn page(view: &ServingView) -> Page {
 fn tiles(row: &ServingRowView) -> Vec<Tile> {
     let shown = [
         ("serving runtime goodput", "runtime"),
-        ("decode: MBU, weights floor", "program_decode_weights"),
-        ("decode: weights + KV floor", "program_decode_weights_and_kv"),
-        ("prefill: MFU", "program_prefill"),
+        ("serving program goodput: decode, weights floor", "program_decode_weights"),
+        ("serving program goodput: decode, weights + KV floor", "program_decode_weights_and_kv"),
+        ("serving program goodput: prefill, arithmetic ideal", "program_prefill"),
     ];
     shown
         .into_iter()
@@ -93,8 +94,18 @@ fn ready_time(view: &ServingView) -> Section {
     }
 }
 
-fn row(row: &ServingRowView) -> Section {
+fn deployments(view: &ServingView) -> Section {
+    Section {
+        id: "deployments",
+        title: "Deployments",
+        intro: "One after the other, each against its own ideals.".to_owned(),
+        blocks: view.rows.iter().enumerate().flat_map(|(index, shown)| row(index, shown)).collect(),
+    }
+}
+
+fn row(index: usize, row: &ServingRowView) -> Vec<Block> {
     let mut blocks = vec![
+        Block::Heading(words::serving_row_title(row)),
         Block::Lines([words::serving_basis(row), words::serving_work(row)].concat()),
         Block::Table("Measures under their full names".to_owned(), table::serving_measures(row)),
         Block::Table(
@@ -102,12 +113,89 @@ fn row(row: &ServingRowView) -> Section {
             table::serving_losses(row),
         ),
     ];
+    blocks.extend(decode_step(index, row).map(Block::Drawing));
     if !row.decode_terms.is_empty() {
-        blocks.push(Block::Table("A decode step".to_owned(), table::decode_terms(row)));
+        blocks.push(Block::Table("Its terms".to_owned(), table::decode_terms(row)));
     }
     blocks.push(Block::Notes(words::decode_model(row)));
     blocks.push(Block::Table("Levers".to_owned(), table::serving_levers(row)));
-    Section { id: "row", title: "A deployment", intro: words::serving_row_title(row), blocks }
+    blocks
+}
+
+const WEIGHTS: &str = palette::USEFUL;
+const KV: &str = "#56b4e9";
+const EXCHANGE: &str = "#b07aa1";
+const DISPATCH: &str = "#e69f00";
+
+/// The terms of a mean decode step as one bar; `None` where no sample divides it. What no sample says stays open.
+fn decode_step(index: usize, row: &ServingRowView) -> Option<Drawing> {
+    let known: Vec<_> =
+        row.decode_terms.iter().filter_map(|term| Some((term, term.share?, term.step_ns?))).collect();
+    let divided = known.iter().any(|(term, ..)| matches!(term.term, "exchange" | "dispatch"));
+    let colour = |term: &str| match term {
+        "weights" => WEIGHTS,
+        "kv" => KV,
+        "exchange" => EXCHANGE,
+        "dispatch" => DISPATCH,
+        _ => palette::OPEN,
+    };
+    let mut segments: Vec<Segment> = known
+        .iter()
+        .map(|(term, share, ns)| Segment {
+            name: term.label,
+            colour: colour(term.term),
+            value: *share,
+            text: format!("{}, {}", duration(*ns as i64), percent(Some(*share))),
+        })
+        .collect();
+    let rest = 1.0 - known.iter().map(|(_, share, _)| share).sum::<f64>();
+    if rest > 1e-9 {
+        let text = percent(Some(rest));
+        segments.push(Segment {
+            name: "not divided by the samples",
+            colour: palette::OPEN,
+            value: rest,
+            text,
+        });
+    }
+    let whole = known.iter().find_map(|(_, share, ns)| (*share > 0.0).then_some(ns / share))?;
+    let bar = StackRow { name: "its terms".to_owned(), segments, total: duration(whole as i64) };
+    divided.then(|| {
+        drawings::stacks(
+            &format!("decode-step-{index}"),
+            Some("A mean decode step".to_owned()),
+            "Terms of a mean decode step",
+            &[bar],
+            None,
+        )
+    })
+}
+
+/// A decode step by what traces charge it to.
+fn traced(view: &ServingView) -> Option<Section> {
+    let (traced, line) = (view.traced.as_ref()?, words::traced_decode(view)?);
+    let parts = [
+        ("kernels, reading weights and cache among them", WEIGHTS, traced.compute_share),
+        ("exposed exchange", EXCHANGE, traced.exchange_share),
+        ("host dispatch", DISPATCH, traced.dispatch_share),
+        ("launched and not started", "#f0c987", traced.launch_share),
+        ("copies", KV, traced.memory_share),
+        ("unattributed", palette::OPEN, traced.unattributed_share),
+    ];
+    let segments = parts
+        .into_iter()
+        .filter(|(.., share)| *share > 0.0)
+        .map(|(name, colour, value)| Segment { name, colour, value, text: percent(Some(value)) });
+    let mean = traced.total_ns / i64::try_from(traced.steps.max(1)).unwrap_or(i64::MAX);
+    let bar =
+        StackRow { name: "traced steps".to_owned(), segments: segments.collect(), total: duration(mean) };
+    let drawing = drawings::stacks("traced-step", None, "The traced decode step", &[bar], None);
+    Some(Section {
+        id: "traced",
+        title: "The traced decode step",
+        intro: "Device-time of the traced steps, every nanosecond charged once.".to_owned(),
+        blocks: vec![Block::Drawing(drawing), Block::Lines(vec![line])],
+    })
 }
 
 fn pools(view: &ServingView) -> Option<Section> {
@@ -116,7 +204,6 @@ fn pools(view: &ServingView) -> Option<Section> {
         blocks.push(Block::Table("Pools".to_owned(), table::serving_pools(view)));
     }
     blocks.extend(words::placement_wait(view).map(|line| Block::Lines(vec![line])));
-    blocks.extend(words::traced_decode(view).map(|line| Block::Lines(vec![line])));
     (!blocks.is_empty()).then(|| Section {
         id: "pools",
         title: "Capacity that becomes whole replicas held",
@@ -136,7 +223,7 @@ fn lifetimes(view: &ServingView) -> Section {
                 ("cold start", "#f4b183", range.cold_start_ns),
                 ("failures, drains, unsettled", "#b5524a", other),
             ];
-            let total = format!("{} lives", range.lives);
+            let total = words::lives(range.lives);
             stack(range.lifetime.to_owned(), total, &parts, range.held_ns)
         })
         .collect();

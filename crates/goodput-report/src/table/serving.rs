@@ -15,20 +15,28 @@ fn table(columns: Vec<super::Column>, rows: Vec<Vec<Cell>>, notes: Vec<String>) 
 
 /// Every measure under its full name.
 pub(crate) fn serving_measures(row: &ServingRowView) -> Table {
+    let reasons = row.measures.iter().any(|measure| measure.missing.is_some());
     let rows = row.measures.iter().map(|measure| {
         let value = match measure.key {
             "slo_goodput" => or_unknown(measure.value, |rate| format!("{}/s", thousands(rate, 3))),
             _ => factor(measure.value),
         };
-        vec![
-            Cell::from(measure.name),
-            value.into(),
-            measure.denominator.into(),
-            measure.missing.clone().unwrap_or_default().into(),
-        ]
+        let mut cells = vec![Cell::from(measure.name), value.into(), measure.denominator.into()];
+        if reasons {
+            cells.push(measure.missing.clone().unwrap_or_default().into());
+        }
+        cells
     });
-    let columns = vec![Text("measure"), Number("value"), Text("divides by"), Text("why there is none")];
+    let mut columns = vec![Text("measure"), Number("value"), Text("divides by")];
+    if reasons {
+        columns.push(Text("why there is none"));
+    }
     table(columns, rows.collect(), Vec::new())
+}
+
+/// A share with its bar.
+fn share(share: Option<f64>) -> Cell {
+    Cell { share, ..percent(share).into() }
 }
 
 /// Held time by what became of it: every loss once.
@@ -40,7 +48,7 @@ pub(crate) fn serving_losses(row: &ServingRowView) -> Table {
             Cell::from(loss.label),
             loss.boundary.into(),
             hours(loss.amount_ns),
-            percent(loss.share_of_held).into(),
+            share(loss.share_of_held),
             loss.owner.replace('_', " ").into(),
         ]
     });
@@ -55,7 +63,7 @@ pub(crate) fn decode_terms(row: &ServingRowView) -> Table {
         vec![
             Cell::from(term.label),
             or_unknown(term.step_ns, |ns| duration(ns as i64)).into(),
-            percent(term.share).into(),
+            share(term.share),
             percent(Some(term.coverage)).into(),
             term.from.into(),
         ]
@@ -77,7 +85,7 @@ pub(crate) fn serving_levers(row: &ServingRowView) -> Table {
             Cell::from(lever.lever),
             lever.shortens.into(),
             thousands(lever.at_most_device_hours, 1).into(),
-            percent(lever.share_of_held).into(),
+            share(lever.share_of_held),
             lever.owner.replace('_', " ").into(),
         ]
     });
@@ -124,7 +132,7 @@ pub(crate) fn serving_lifetimes(view: &ServingView) -> Table {
             Cell::from(range.lifetime),
             count(range.lives).into(),
             hours(range.held_ns),
-            percent(range.cold_start_share).into(),
+            share(range.cold_start_share),
             factor(range.runtime_goodput).into(),
         ]
     });

@@ -136,3 +136,36 @@ impl Page {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Column::{Number, Text};
+
+    #[test]
+    fn words_of_headings_stay_whole_and_lines_fit() {
+        let columns = vec![
+            Text("pool"),
+            Number("held / offered"),
+            Number("preemptions a day that even it out"),
+            Number("no whole node for who waits"),
+            Number("scattered in all"),
+            Text("what happened"),
+        ];
+        let cells = ["serving", "0.371", "509", "1 d 23 h", "54.7", "more in time and cost than another one"];
+        let table = Table { columns, rows: vec![cells.map(Into::into).to_vec()], notes: Vec::new() };
+        let mut names: Vec<&str> =
+            table.columns.iter().flat_map(|(Text(name) | Number(name))| name.split(' ')).collect();
+        names.sort_unstable();
+        for width in 60..140 {
+            let mut page = Page::new(TerminalStyle { width, color: false });
+            page.table(&table);
+            let page = page.finish();
+            assert!(page.lines().all(|line| line.chars().count() <= width.into()), "{width}: {page}");
+            let mut shown: Vec<&str> =
+                page.split('─').next().unwrap_or_default().split_whitespace().collect();
+            shown.sort_unstable();
+            assert_eq!(shown, names, "{width}: {page}");
+        }
+    }
+}

@@ -24,7 +24,7 @@ pub(crate) use plan::{plan_heading, plan_id, plan_inputs, plan_question, plan_sc
 pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step};
 pub(crate) use search::{layout, search_title, searched};
 pub(crate) use serving::{
-    SERVING_SCOPE, decode_model, placement_wait, serving_basis, serving_factors, serving_row_title,
+    SERVING_SCOPE, decode_model, lives, placement_wait, serving_basis, serving_factors, serving_row_title,
     serving_title, serving_work, traced_decode,
 };
 pub(crate) use trace::{

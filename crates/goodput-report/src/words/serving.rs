@@ -22,7 +22,7 @@ pub(crate) fn serving_basis(row: &ServingRowView) -> Vec<String> {
     let mut lines = vec![format!(
         "{}, {} from placement to release ({} not released), {} each: held {} device-hours, ready {}",
         counted(row.replicas, "replica"),
-        if row.lives == 1 { "1 life".to_owned() } else { format!("{} lives", count(row.lives)) },
+        lives(row.lives),
         count(row.not_released),
         counted(row.devices_per_replica, "device"),
         device_hours(row.held_ns.capacity()),
@@ -46,6 +46,11 @@ pub(crate) fn serving_basis(row: &ServingRowView) -> Vec<String> {
     }
     lines.extend(basis.missing.iter().map(|why| format!("missing: {why}")));
     lines
+}
+
+/// How many times replicas were placed.
+pub(crate) fn lives(number: u64) -> String {
+    if number == 1 { "1 life".to_owned() } else { format!("{} lives", count(number)) }
 }
 
 /// What was served.
