@@ -71,8 +71,9 @@ def main():
     jobs, days, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     rng = random.Random(int(sys.argv[4]) if len(sys.argv) > 4 else 1)
     with open(path, "w") as out:
-        for rows in [job_rows(rng, i, days) for i in range(jobs)] + [pool_rows(rng, i, days) for i in range(5)]:
-            for row in rows:
+        # Day by day, as `goodput baseline update` appends.
+        for day in zip(*[job_rows(rng, i, days) for i in range(jobs)], *[pool_rows(rng, i, days) for i in range(5)]):
+            for row in day:
                 out.write(json.dumps(row, separators=(",", ":")) + "\n")
 
 

@@ -57,7 +57,7 @@ fn fleet_with_loss(seed: u64, loss: f64, at: usize) -> Vec<Row> {
     let mut rng = generator(seed);
     let mut rows: Vec<Row> = (0..10).flat_map(|i| job(&mut rng, &format!("job {i}"), HARSH, 90)).collect();
     for row in &mut rows[at..90] {
-        row.software.insert("nccl".to_owned(), "2.27".to_owned());
+        row.software = row.software.with("nccl", "2.27");
         let program = row.program.as_mut().unwrap();
         program.mfu *= 1.0 - loss;
     }
@@ -129,7 +129,7 @@ fn mfus_of_two_conventions_or_peaks_are_never_one_series() {
     for row in &mut rows[60..] {
         let program = row.program.as_mut().unwrap();
         program.mfu *= 0.5;
-        program.convention = "6 N D".to_owned();
+        program.convention = "6 N D".into();
     }
     let check = Check::new(&history(&rows), &Settings::default());
     assert!(check.changes.iter().all(|finding| finding.metric != Metric::Mfu));
@@ -142,7 +142,7 @@ fn one_slow_node_in_a_thousand_is_named_with_its_tenth() {
     let slow = |ratio: f64, host: &str, ranks: u64| SlowestFigures {
         ranks,
         rank: 417,
-        host: host.to_owned(),
+        host: host.into(),
         p50_s: 2.0 * ratio,
         typical_p50_s: 2.0,
     };
@@ -196,7 +196,7 @@ fn a_run_below_its_group_is_found_and_one_of_other_software_is_not_compared() {
     let run = |name: &str, mfu: f64, nccl: &str| {
         let mut row =
             Row { program: Some(program(mfu)), model: Some("llama3.1-8b".into()), ..row(Kind::Job, name, 0) };
-        row.software.insert("nccl".to_owned(), nccl.to_owned());
+        row.software = row.software.with("nccl", nccl);
         row
     };
     let mut rows: Vec<Row> =

@@ -1,7 +1,7 @@
 //! A history of reports, and its regressions.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ pub fn baseline_update(request: &BaselineUpdateRequest) -> Result<Answer<Baselin
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(VerbError::io(path, &error)),
     };
-    let history = History::read(&before);
+    let history = History::read(&before[..]).map_err(|error| VerbError::io(path, &error))?;
     if history.rows.is_empty() && history.lines > 0 {
         return Err(no_rows(&label, &history));
     }
@@ -104,28 +104,27 @@ pub fn baseline_update(request: &BaselineUpdateRequest) -> Result<Answer<Baselin
 pub fn baseline_check(request: &BaselineCheckRequest) -> Result<Answer<BaselineView>, VerbError> {
     let path = &request.history;
     let label = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| {
+    let since_day = request.since.as_deref().map(day).transpose()?;
+    let mut history = File::open(path).and_then(History::read).map_err(|error| {
         VerbError::io(path, &error).help(format!("make it with: goodput baseline update {label} REPORT.json"))
     })?;
-    let since_day = request.since.as_deref().map(day).transpose()?;
-    let mut history = History::read(&bytes);
     if history.rows.is_empty() {
         return Err(no_rows(&label, &history));
     }
     let asked = |row: &Row| {
-        request.job.as_ref().is_none_or(|job| row.job.as_ref() == Some(job))
-            && request.pool.as_ref().is_none_or(|pool| row.pool.as_ref() == Some(pool))
+        request.job.as_ref().is_none_or(|job| row.job.as_deref() == Some(job))
+            && request.pool.as_ref().is_none_or(|pool| row.pool.as_deref() == Some(pool))
     };
-    let all = std::mem::take(&mut history.rows);
-    let names = names(&all, request.job.is_some());
-    let rows: Vec<Row> = all.into_iter().filter(asked).collect();
-    if rows.is_empty() {
+    if !history.rows.iter().any(asked) {
         let of: Vec<_> = [("--job", &request.job), ("--pool", &request.pool)]
             .into_iter()
             .filter_map(|(option, name)| name.as_ref().map(|name| format!("{option} {name}")))
             .collect();
-        return Err(VerbError::new(format!("{label}: no row of {}", of.join(" and "))).help(names));
+        return Err(VerbError::new(format!("{label}: no row of {}", of.join(" and ")))
+            .help(names(&history.rows, request.job.is_some())));
     }
+    let mut rows = std::mem::take(&mut history.rows);
+    rows.retain(asked);
     if let Some(rate) = request.false_alarms.filter(|rate| *rate >= 1.0) {
         return Err(VerbError::new(format!(
             "--false-alarms {rate}: expected a share below one, such as 5% or 0.05"
@@ -182,9 +181,9 @@ fn no_rows(label: &str, history: &History) -> VerbError {
 /// What may be asked for, the first names of it.
 fn names(rows: &[Row], jobs: bool) -> String {
     let of = |row: &Row| if jobs { row.job.clone() } else { row.pool.clone() };
-    let names: BTreeSet<String> = rows.iter().filter_map(of).collect();
+    let names: BTreeSet<_> = rows.iter().filter_map(of).collect();
     let more = names.len().saturating_sub(8);
-    let shown: Vec<String> = names.into_iter().take(8).collect();
+    let shown: Vec<_> = names.iter().map(|name| &**name).take(8).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("it has {}{more}", if shown.is_empty() { "none".to_owned() } else { shown.join(", ") })
 }

@@ -105,7 +105,7 @@ fn curve(job: &str, mut by_devices: BTreeMap<u64, Vec<&Row>>) -> Option<Curve> {
             let last = rows.last()?;
             Some(CurvePoint {
                 devices,
-                day: last.day.clone(),
+                day: last.day.to_string(),
                 speed: *speeds.last()?,
                 baseline_speed: baseline(&speeds),
                 efficiency: *efficiencies.last()?,

@@ -33,11 +33,11 @@ pub fn causes(rows: &[&Row]) -> Vec<Cause> {
                     what: what.to_owned(),
                     before: text(one),
                     after: text(other),
-                    day: after.day.clone(),
+                    day: after.day.to_string(),
                 });
             }
         };
-        let names: BTreeSet<&String> = before.software.keys().chain(after.software.keys()).collect();
+        let names: BTreeSet<_> = before.software.keys().chain(after.software.keys()).collect();
         for name in names {
             let version = |row: &Row| row.software.get(name).cloned();
             differs(name, version(before).as_deref(), version(after).as_deref());

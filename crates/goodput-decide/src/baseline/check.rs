@@ -286,7 +286,7 @@ impl Candidate<'_> {
         let levels: Vec<f64> = starts.zip(&ends).map(|(from, to)| metric.level(&values[from..*to])).collect();
         let newest = levels.last().copied().unwrap_or_default();
         let history: Vec<(String, f64)> =
-            rows.iter().map(|row| row.day.clone()).zip(values.iter().copied()).collect();
+            rows.iter().map(|row| row.day.to_string()).zip(values.iter().copied()).collect();
         let finding = |(i, change): (usize, &super::change::Change)| {
             let (before, after) = (levels[i], levels[i + 1]);
             if !metric.differ(before, after, settings.threshold) {
@@ -311,8 +311,8 @@ impl Candidate<'_> {
                 after,
                 relative,
                 interval,
-                day: first.day.clone(),
-                between: (rows[change.split.from - 1].day.clone(), rows[change.split.to].day.clone()),
+                day: first.day.to_string(),
+                between: (rows[change.split.from - 1].day.to_string(), rows[change.split.to].day.to_string()),
                 p_value: change.p_value,
                 causes: causes(&rows[change.split.from - 1..=change.split.to]),
                 epoch_day: first.epoch_day(),

@@ -81,14 +81,14 @@ pub fn departures(rows: &[Row]) -> Departures {
             };
             let baseline = median(&mut others);
             answer.compared.push(Departure {
-                job: row.job.clone().unwrap_or_default(),
+                job: row.job.as_deref().unwrap_or_default().to_owned(),
                 group: group.clone(),
                 mfu: *mfu,
                 baseline,
                 change: mfu / baseline - 1.0,
                 runs: others.len(),
                 p_value,
-                day: row.day.clone(),
+                day: row.day.to_string(),
                 epoch_day: row.epoch_day(),
             });
         }

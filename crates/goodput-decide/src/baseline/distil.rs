@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::label::Label;
 use super::row::{
     AllocationFigures, EventFigures, FactorFigures, Kind, ProgramFigures, Row, SlowestFigures, StepFigures,
 };
@@ -76,24 +77,24 @@ pub fn distil(label: &str, json: &[u8], report: &Report, labels: &Labels) -> Res
     }
     software.extend(labels.software.clone());
     let blank = Row {
-        schema: Row::SCHEMA.to_owned(),
+        schema: Row::SCHEMA.into(),
         kind: if labels.canary { Kind::Canary } else { Kind::Job },
-        day: middle.strftime("%Y-%m-%d").to_string(),
+        day: middle.strftime("%Y-%m-%d").to_string().into(),
         from_ns,
         to_ns,
         job: None,
         pool: None,
-        model: labels.model.clone().or_else(|| stated("workload.model")),
-        policy: labels.policy.clone().or_else(|| stated("system.scheduler_policy")),
+        model: labels.model.clone().or_else(|| stated("workload.model")).map(Label::from),
+        policy: labels.policy.clone().or_else(|| stated("system.scheduler_policy")).map(Label::from),
         devices: contract.devices,
-        software,
+        software: software.into(),
         program: None,
         steps: None,
         slowest: None,
         events: None,
         allocation: None,
         factors: FactorFigures::default(),
-        contract: fingerprint(contract_text(contract).as_bytes()),
+        contract: fingerprint(contract_text(contract).as_bytes()).into(),
         report: fingerprint(json),
     };
     let rows = match report {
@@ -113,7 +114,7 @@ fn of_account(account: &AccountReport, blank: &Row, canary: bool) -> Vec<Row> {
     let mut rows: Vec<Row> = logged()
         .map(|job| {
             let name = job.name.as_deref().filter(|name| !name.is_empty() && bearers.get(name) == Some(&1));
-            Row { job: Some(name.unwrap_or(&job.id).to_owned()), ..of_job(job, blank) }
+            Row { job: Some(name.unwrap_or(&job.id).into()), ..of_job(job, blank) }
         })
         .collect();
     if !canary {
@@ -124,7 +125,7 @@ fn of_account(account: &AccountReport, blank: &Row, canary: bool) -> Vec<Row> {
 
 fn of_job(job: &Job, blank: &Row) -> Row {
     Row {
-        pool: job.pool.clone(),
+        pool: job.pool.as_ref().map(Label::from),
         devices: job.devices,
         program: job.program_basis.as_ref().map(program),
         steps: job.step_times.as_ref().and_then(steps),
@@ -137,7 +138,7 @@ fn of_job(job: &Job, blank: &Row) -> Row {
 
 fn of_timeline(timeline: &TimelineReport, blank: &Row) -> Option<Row> {
     Some(Row {
-        job: Some(timeline.job.clone()?),
+        job: Some(timeline.job.as_ref()?.into()),
         program: timeline.program_basis.as_ref().map(program),
         steps: steps(&timeline.step_times),
         slowest: timeline.ranks.as_ref().and_then(slowest),
@@ -161,7 +162,7 @@ fn of_pool(pool: &Pool, jobs: &[Job], blank: &Row) -> Row {
     let share = |pattern: &str| share_of(&pool.capacity_time, pattern, offered);
     Row {
         kind: Kind::Pool,
-        pool: Some(pool.name.clone()),
+        pool: Some(Label::from(&pool.name)),
         devices: pool.devices,
         events: measured,
         allocation: Some(AllocationFigures {
@@ -189,11 +190,11 @@ fn seconds(ns: Exact) -> f64 {
 fn program(basis: &ProgramBasis) -> ProgramFigures {
     ProgramFigures {
         mfu: basis.mfu,
-        ideal: basis.ideal.clone(),
-        device: basis.device.clone(),
-        dtype: basis.dtype.clone(),
+        ideal: Label::from(&basis.ideal),
+        device: Label::from(&basis.device),
+        dtype: Label::from(&basis.dtype),
         peak_flops_per_second: basis.peak_flops_per_second,
-        convention: basis.convention.clone(),
+        convention: Label::from(&basis.convention),
         coverage: basis.coverage,
     }
 }
@@ -214,7 +215,7 @@ fn slowest(ranks: &Ranks) -> Option<SlowestFigures> {
     (ranks.typical_p50_ns.0 > 0 && ranks.slowest_p50_ns.0 > 0).then(|| SlowestFigures {
         ranks: ranks.ranks,
         rank: ranks.slowest_rank,
-        host: ranks.slowest_host.clone(),
+        host: Label::from(&ranks.slowest_host),
         p50_s: seconds(ranks.slowest_p50_ns),
         typical_p50_s: seconds(ranks.typical_p50_ns),
     })

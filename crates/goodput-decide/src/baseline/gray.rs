@@ -62,17 +62,17 @@ pub fn slow_hosts(rows: &[Row], least: f64) -> Vec<SlowHost> {
         let reports = of_host.len();
         let ratio = median(&mut of_host);
         let in_newest =
-            newest.iter().filter_map(|row| row.slowest.as_ref()).find(|slowest| slowest.host == host);
+            newest.iter().filter_map(|row| row.slowest.as_ref()).find(|slowest| *slowest.host == *host);
         let Some(slowest) = in_newest.filter(|_| ratio >= 1.0 + least / 2.0) else { continue };
         hosts.entry(host).or_default().push(SlowInJob {
-            job: last.job.clone().unwrap_or_default(),
+            job: last.job.as_deref().unwrap_or_default().to_owned(),
             rank: slowest.rank,
             ranks: slowest.ranks,
             ratio,
             lost: 1.0 - 1.0 / ratio,
             reports,
             of: newest.len(),
-            day: last.day.clone(),
+            day: last.day.to_string(),
             epoch_day: last.epoch_day(),
         });
     }

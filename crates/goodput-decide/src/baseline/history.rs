@@ -1,10 +1,14 @@
 //! HISTORY.jsonl: read with every line accounted for, and added to without a report counting twice.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use rayon::prelude::*;
 
 use super::row::Row;
+
+/// Bytes that are read at a time; a longer line makes the block grow.
+const BLOCK_BYTES: usize = 16 << 20;
 
 /// The rows of a history, by subject and time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,35 +44,60 @@ pub struct Added {
 }
 
 impl History {
-    /// Reads a history from the bytes of its file.
-    #[must_use]
-    pub fn read(bytes: &[u8]) -> Self {
-        let lines: Vec<(u64, &[u8])> = (1..).zip(bytes.split(|byte| *byte == b'\n')).collect();
-        let parsed: Vec<_> = lines
-            .into_par_iter()
-            .filter(|(_, text)| !text.iter().all(u8::is_ascii_whitespace))
-            .map(|(line, text)| (line, parse(text)))
-            .collect();
-        let mut history = Self { lines: parsed.len() as u64, ..Self::default() };
-        let mut rows = Vec::with_capacity(parsed.len());
-        for (line, parsed) in parsed {
-            match parsed {
-                Ok(row) => rows.push((line, row)),
-                Err(why) => history.refused.push(RefusedLine { line, why }),
+    /// Reads a history from its file, a block at a time: a year of a fleet is hundreds of megabytes of text.
+    ///
+    /// # Errors
+    /// That of `source`.
+    pub fn read(source: impl Read) -> std::io::Result<Self> {
+        Self::read_by(BLOCK_BYTES, source)
+    }
+
+    fn read_by(block_bytes: usize, mut source: impl Read) -> std::io::Result<Self> {
+        let mut history = Self::default();
+        let mut rows: Vec<(u64, Option<Row>)> = Vec::new();
+        let mut block = Vec::new();
+        let mut first_line = 1;
+        loop {
+            let wanted = block_bytes.max(2 * block.len()) - block.len();
+            let ended = source.by_ref().take(wanted as u64).read_to_end(&mut block)? < wanted;
+            let whole =
+                if ended { block.len() } else { memchr::memrchr(b'\n', &block).map_or(0, |at| at + 1) };
+            let mut line = first_line;
+            let mut lines = Vec::new();
+            for text in split_lines(&block[..whole]) {
+                if !text.iter().all(u8::is_ascii_whitespace) {
+                    lines.push((line, text));
+                }
+                line += 1;
+            }
+            first_line = line;
+            history.lines += lines.len() as u64;
+            let parsed: Vec<_> = lines.par_iter().map(|(_, text)| parse(text)).collect();
+            for ((line, _), parsed) in lines.iter().zip(parsed) {
+                match parsed {
+                    Ok(row) => rows.push((*line, Some(row))),
+                    Err(why) => history.refused.push(RefusedLine { line: *line, why }),
+                }
+            }
+            block.drain(..whole);
+            if ended {
+                break;
             }
         }
-        // Days may stand in any order in the file.
-        rows.par_sort_by(|(_, a), (_, b)| {
-            a.subject().cmp(&b.subject()).then(a.from_ns.cmp(&b.from_ns)).then(a.to_ns.cmp(&b.to_ns))
-        });
-        for (line, row) in rows {
+        // Days may stand in any order in the file. Rows are large: their places are sorted.
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        let key = |place: usize| rows[place].1.as_ref().map(|row| (row.subject(), row.from_ns, row.to_ns));
+        order.par_sort_by(|a, b| key(*a).cmp(&key(*b)));
+        history.rows.reserve_exact(rows.len());
+        for place in order {
+            let (line, Some(row)) = (rows[place].0, rows[place].1.take()) else { continue };
             match history.rows.last().filter(|last| overlap(last, &row)) {
                 Some(last) => history.refused.push(RefusedLine { line, why: overlapping(last, &row) }),
                 None => history.rows.push(row),
             }
         }
         history.refused.sort_by_key(|refused| refused.line);
-        history
+        Ok(history)
     }
 
     /// The lines that add `rows`, those left out that the history already has, or that overlap another window of their subject.
@@ -107,14 +136,22 @@ impl History {
     }
 }
 
+/// The lines of `text` without their ends; what follows the last end is a line if there is anything.
+fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    let unended = !text.is_empty() && !text.ends_with(b"\n");
+    let ends = memchr::memchr_iter(b'\n', text).chain(unended.then_some(text.len()));
+    ends.map(move |end| &text[std::mem::replace(&mut start, end + 1)..end])
+}
+
 fn parse(text: &[u8]) -> Result<Row, String> {
     let row: Row = match serde_json::from_slice(text) {
         Ok(row) => row,
         Err(error) if error.is_eof() => return Err(format!("torn: {error}")),
         Err(error) => return Err(error.to_string()),
     };
-    if row.schema != Row::SCHEMA {
-        return Err(format!("its `schema` is {:?}, expected {:?}", row.schema, Row::SCHEMA));
+    if *row.schema != *Row::SCHEMA {
+        return Err(format!("its `schema` is {:?}, expected {:?}", &*row.schema, Row::SCHEMA));
     }
     match row.impossible() {
         Some((field, found, expected)) => Err(format!("{field} is {found}, expected {expected}")),
@@ -149,30 +186,31 @@ fn overlapping(earlier: &Row, row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::baseline::label::Versions;
     use crate::baseline::row::{FactorFigures, Kind};
 
     const DAY_NS: i64 = 86_400_000_000_000;
 
     fn row(job: &str, day: i64) -> Row {
         Row {
-            schema: Row::SCHEMA.to_owned(),
+            schema: Row::SCHEMA.into(),
             kind: Kind::Job,
-            day: format!("day {day}"),
+            day: format!("day {day}").into(),
             from_ns: day * DAY_NS,
             to_ns: (day + 1) * DAY_NS,
-            job: Some(job.to_owned()),
+            job: Some(job.into()),
             pool: None,
             model: None,
             policy: None,
             devices: 8,
-            software: BTreeMap::new(),
+            software: Versions::default(),
             program: None,
             steps: None,
             slowest: None,
             events: None,
             allocation: None,
             factors: FactorFigures::default(),
-            contract: String::new(),
+            contract: "".into(),
             report: format!("{job}-{day}"),
         }
     }
@@ -181,7 +219,7 @@ mod tests {
     fn a_report_counts_once() {
         let first = History::default().add(vec![row("a", 1), row("a", 0), row("b", 0)]);
         assert_eq!((first.rows, first.known), (3, 0));
-        let history = History::read(first.text.as_bytes());
+        let history = History::read(first.text.as_bytes()).unwrap();
         assert_eq!(history.rows, [row("a", 0), row("a", 1), row("b", 0)]);
         let again = history.add(vec![row("a", 1), row("a", 2)]);
         assert_eq!((again.rows, again.known, again.refused.len()), (1, 1, 0));
@@ -200,7 +238,10 @@ mod tests {
         let torn = &good[..good.len() / 2];
         let nan = good.replace("\"devices\":8", "\"devices\":NaN");
         let text = [&good, &other, "", &twice, &reversed, &nan, torn].join("\n");
-        let history = History::read(text.as_bytes());
+        let history = History::read(text.as_bytes()).unwrap();
+        for block_bytes in 1..2 * text.len() {
+            assert_eq!(History::read_by(block_bytes, text.as_bytes()).unwrap(), history);
+        }
         assert_eq!((history.rows.len(), history.lines), (1, 6));
         let lines: Vec<u64> = history.refused.iter().map(|refused| refused.line).collect();
         assert_eq!(lines, [2, 4, 5, 6, 7]);

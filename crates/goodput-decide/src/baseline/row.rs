@@ -1,8 +1,8 @@
 //! A row of the history: what one job, pool or canary did in one report's window.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+
+use super::label::{Label, Versions};
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -20,32 +20,32 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// [`Row::SCHEMA`].
-    pub schema: String,
+    pub schema: Label,
     /// What it is about.
     pub kind: Kind,
     /// UTC day in which the middle of the window lies, for people.
-    pub day: String,
+    pub day: Label,
     /// First nanosecond of the window, since 1970.
     pub from_ns: i64,
     /// The nanosecond after its last.
     pub to_ns: i64,
     /// The job's name, else its id; the canary's name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub job: Option<String>,
+    pub job: Option<Label>,
     /// The pool.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pool: Option<String>,
+    pub pool: Option<Label>,
     /// Architecture, where the user names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub model: Option<Label>,
     /// Policy of the scheduler, where the user names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policy: Option<String>,
+    pub policy: Option<Label>,
     /// Most devices.
     pub devices: u64,
     /// Versions by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub software: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub software: Versions,
     /// Retained steps against their ideal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramFigures>,
@@ -64,7 +64,7 @@ pub struct Row {
     /// Factors where the evidence settles them.
     pub factors: FactorFigures,
     /// Fingerprint of the contract that the figures were measured under.
-    pub contract: String,
+    pub contract: Label,
     /// Fingerprint of the report.
     pub report: String,
 }
@@ -75,15 +75,15 @@ pub struct ProgramFigures {
     /// Ideal over retained time.
     pub mfu: f64,
     /// `compute`, or another ideal.
-    pub ideal: String,
+    pub ideal: Label,
     /// The device.
-    pub device: String,
+    pub device: Label,
     /// dtype of the peak.
-    pub dtype: String,
+    pub dtype: Label,
     /// Dense peak of one device, FLOP/s.
     pub peak_flops_per_second: f64,
     /// What is counted.
-    pub convention: String,
+    pub convention: Label,
     /// Share of retained time whose work the log gives.
     pub coverage: f64,
 }
@@ -111,7 +111,7 @@ pub struct SlowestFigures {
     /// The rank.
     pub rank: u32,
     /// Its host.
-    pub host: String,
+    pub host: Label,
     /// Its median step.
     pub p50_s: f64,
     /// Median of the ranks' medians.

@@ -1,11 +1,11 @@
 //! Simulated histories: autocorrelated noise, a weekly cycle, outliers, missing days, and planted changes.
 #![allow(dead_code, reason = "each test file and example uses its part")]
+#![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use goodput_decide::baseline::{
-    AllocationFigures, EventFigures, FactorFigures, Kind, ProgramFigures, Row, StepFigures,
+    AllocationFigures, EventFigures, FactorFigures, Kind, ProgramFigures, Row, StepFigures, Versions,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -65,24 +65,24 @@ pub fn weekdays(days: &[i64]) -> Vec<u8> {
 /// A blank daily row.
 pub fn row(kind: Kind, name: &str, day: i64) -> Row {
     Row {
-        schema: Row::SCHEMA.to_owned(),
+        schema: Row::SCHEMA.into(),
         kind,
-        day: format!("day {day}"),
+        day: format!("day {day}").into(),
         from_ns: day * DAY_NS,
         to_ns: (day + 1) * DAY_NS,
-        job: (kind != Kind::Pool).then(|| name.to_owned()),
-        pool: (kind == Kind::Pool).then(|| name.to_owned()),
+        job: (kind != Kind::Pool).then(|| name.into()),
+        pool: (kind == Kind::Pool).then(|| name.into()),
         model: None,
         policy: None,
         devices: 256,
-        software: BTreeMap::from([("nccl".to_owned(), "2.26".to_owned())]),
+        software: Versions::default().with("nccl", "2.26"),
         program: None,
         steps: None,
         slowest: None,
         events: None,
         allocation: None,
         factors: FactorFigures::default(),
-        contract: "c".to_owned(),
+        contract: "c".into(),
         report: format!("{name}-{day}"),
     }
 }
@@ -141,11 +141,11 @@ pub fn pool(rng: &mut ChaCha8Rng, name: &str, noise: Noise, length: usize) -> Ve
 pub fn program(mfu: f64) -> ProgramFigures {
     ProgramFigures {
         mfu,
-        ideal: "compute".to_owned(),
-        device: "H100-SXM5".to_owned(),
-        dtype: "bf16".to_owned(),
+        ideal: "compute".into(),
+        device: "H100-SXM5".into(),
+        dtype: "bf16".into(),
         peak_flops_per_second: 989e12,
-        convention: "model FLOPs".to_owned(),
+        convention: "model FLOPs".into(),
         coverage: 1.0,
     }
 }
@@ -157,7 +157,7 @@ pub fn history(rows: &[Row]) -> Vec<Row> {
         text += &serde_json::to_string(row).expect("a row is JSON");
         text.push('\n');
     }
-    let history = goodput_decide::baseline::History::read(text.as_bytes());
+    let history = goodput_decide::baseline::History::read(text.as_bytes()).unwrap();
     assert_eq!(history.refused, []);
     history.rows
 }

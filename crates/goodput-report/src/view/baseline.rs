@@ -225,8 +225,8 @@ impl BaselineView {
             jobs: subjects(Kind::Job),
             pools: subjects(Kind::Pool),
             canaries: subjects(Kind::Canary),
-            from: days().min().cloned().unwrap_or_default(),
-            to: days().max().cloned().unwrap_or_default(),
+            from: days().min().map(ToString::to_string).unwrap_or_default(),
+            to: days().max().map(ToString::to_string).unwrap_or_default(),
             verdict: match regressions {
                 0 if check.tested() == 0 => "not_enough_history",
                 0 => "no_regression",
