@@ -1,8 +1,8 @@
 //! `goodput simulate`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use goodput_simulate::{Scenario, serving, simulate, step_trace};
+use goodput_simulate::{Scenario, ScenarioError, serving, simulate, step_trace};
 
 use crate::args::SimulateArgs;
 use crate::error::CliError;
@@ -18,12 +18,7 @@ pub fn run(args: &SimulateArgs) -> Result<Answer, CliError> {
     }
     let mut scenario = match &args.scenario {
         None => Scenario::demo().map_err(|e| CliError::new(e.to_string()))?,
-        Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|e| CliError::io(path, &e))?;
-            Scenario::from_yaml(&text).map_err(|e| {
-                CliError::new(format!("{}: {e}", path.display())).help("docs/simulate.md lists the fields")
-            })?
-        }
+        Some(path) => read(path, Scenario::from_yaml)?,
     };
     if let Some(seed) = args.seed {
         scenario.seed = seed;
@@ -32,9 +27,19 @@ pub fn run(args: &SimulateArgs) -> Result<Answer, CliError> {
     print_paths(&paths)
 }
 
+fn read<T>(path: &Path, from_yaml: fn(&str) -> Result<T, ScenarioError>) -> Result<T, CliError> {
+    let text = std::fs::read_to_string(path).map_err(|e| CliError::io(path, &e))?;
+    from_yaml(&text).map_err(|e| {
+        CliError::new(format!("{}: {e}", path.display())).help("docs/simulate.md lists the fields")
+    })
+}
+
 /// Writes the log of a serving fleet and its books.
 fn serving(args: &SimulateArgs) -> Result<Answer, CliError> {
-    let mut scenario = serving::Scenario::default();
+    let mut scenario = match &args.scenario {
+        None => serving::Scenario::default(),
+        Some(path) => read(path, serving::Scenario::from_yaml)?,
+    };
     if let Some(seed) = args.seed {
         scenario.seed = seed;
     }

@@ -47,9 +47,38 @@ fn measure(row: &Value, key: &str) -> Option<f64> {
 
 #[test]
 fn a_simulated_fleet_has_its_own_books() {
+    books_are_met(None);
+    books_are_met(Some(
+        "{days: 2, replicas: 9, warm_pool: 0, failure_h: 3, update_h: 5, sample_s: 1200, eager: false}",
+    ));
+}
+
+#[test]
+fn a_scenario_that_cannot_be_is_refused_by_its_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = folder.path().join("fleet.yaml");
+    fs::write(&scenario, "peak_load: 1.2").unwrap();
+    let out = folder.path().join("out").display().to_string();
+    let output = run(&["simulate", "--serving", &scenario.display().to_string(), "-o", &out]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        output.stderr.contains("fleet.yaml: peak_load: must be a share from 0 to 1"),
+        "{}",
+        output.stderr
+    );
+    assert!(!Path::new(&out).exists());
+}
+
+fn books_are_met(scenario: Option<&str>) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
-    let output = run(&["simulate", "--serving", "--seed", "7", "-o", &out]);
+    let mut args = vec!["simulate", "--serving", "--seed", "7", "-o", &out];
+    let path = folder.path().join("scenario.yaml").display().to_string();
+    if let Some(scenario) = scenario {
+        fs::write(&path, scenario).unwrap();
+        args.push(&path);
+    }
+    let output = run(&args);
     assert!(output.status.success(), "{}", output.stderr);
     let log = folder.path().join("serving.jsonl");
     let lines = schema(include_str!("../../../schemas/serving.schema.json"));

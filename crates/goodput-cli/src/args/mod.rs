@@ -444,8 +444,9 @@ pub struct SimulateArgs {
     /// overlap_contention, host_bound, input_bound, clock_skew, cut_captures or hybrid.
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     pub traces: Option<String>,
-    /// Write the log of a fleet of inference replicas instead (serving.jsonl, docs/serving.md).
-    #[arg(long, conflicts_with_all = ["scenario", "traces"])]
+    /// Write the log of a fleet of inference replicas instead (serving.jsonl, docs/serving.md); the scenario, if given, is
+    /// then that of such a fleet (docs/simulate.md).
+    #[arg(long, conflicts_with = "traces")]
     pub serving: bool,
     /// Seed, over the scenario's.
     #[arg(long, value_name = "N")]

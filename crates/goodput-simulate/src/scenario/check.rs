@@ -23,7 +23,11 @@ pub enum ScenarioError {
 /// Lines of one log, snapshots of nodes, or submissions of one class: more would fill the memory.
 const MOST_RECORDS: f64 = 20e6;
 
-fn require(holds: bool, field: impl Into<String>, problem: impl Into<String>) -> Result<(), ScenarioError> {
+pub(crate) fn require(
+    holds: bool,
+    field: impl Into<String>,
+    problem: impl Into<String>,
+) -> Result<(), ScenarioError> {
     if holds { Ok(()) } else { Err(ScenarioError::Field { field: field.into(), problem: problem.into() }) }
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use check::ScenarioError;
+pub(crate) use check::require;
 pub use span::{Span, SpanError};
 
 /// A fleet, its jobs and what befalls them. Every duration is a [`Span`] (`9.8s`, `77min`, `7d`).

@@ -9,6 +9,7 @@
 //! ```
 
 mod books;
+mod check;
 mod lives;
 mod pool;
 mod work;
@@ -16,6 +17,8 @@ mod work;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+use serde::Deserialize;
 
 pub use books::{PoolTruth, ServingTruth};
 
@@ -25,8 +28,10 @@ use lives::Fleet;
 const EPOCH_NS: i64 = 1_780_000_000_000_000_000;
 const S: i64 = 1_000_000_000;
 
-/// What the fleet is made of. Every amount of time is a mean around which draws vary.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What the fleet is made of: the `SERVING.yaml` of `goodput simulate --serving`. Every amount of time is a mean around which draws
+/// vary.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Scenario {
     /// Seed of every draw.
     pub seed: u64,
