@@ -163,7 +163,7 @@ fn what_is_no_history_is_refused_with_its_line() {
         (&["check", &history, "--since", "soon"], "--since soon"),
         (&["check", &history, "--false-alarms", "5"], "expected a share below one"),
         (&["update", &history, "none.json"], "none.json"),
-        (&["update", &history, &history], "column"),
+        (&["update", &history, &history], "found a history of reports"),
     ] {
         let output = run(&[&["baseline"][..], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}");

@@ -14,4 +14,5 @@ pub mod lint;
 mod nearest;
 pub mod plan;
 pub mod report;
+mod serde_words;
 mod yaml;

@@ -171,6 +171,31 @@ fn bad_lines_are_refused_and_located(#[case] bad: &str, #[case] code: &str, #[ca
     assert_eq!((finding.code, finding.line, finding.field.as_str()), (code, 3, field));
 }
 
+/// A word that the format does not have is answered with those that it has.
+#[rstest]
+#[case("{\"event\":\"party\",\"at\":1}", "party", &["launch", "phase", "phase_end", "save", "commit", "restore", "resize", "standby", "stop", "logging"])]
+#[case("{\"event\":\"phase\",\"phase\":\"nap\",\"start\":1}", "nap", &["launch", "checkpoint_load", "input_wait", "declared"])]
+#[case("{\"event\":\"stop\",\"cause\":\"tired\",\"at\":1}", "tired", &["finished", "ended", "fault", "preempted", "reconfiguration"])]
+fn an_unknown_word_is_answered_with_the_known_ones(
+    #[case] bad: &str,
+    #[case] found: &str,
+    #[case] known: &[&str],
+) {
+    let (_, report) = read(&format!("{{\"goodput_timeline\":1}}\n{{\"step\":0,\"start\":0}}\n{bad}\n"));
+    let message = &report.findings[0].message;
+    assert!(message.starts_with(&format!("found \"{found}\", expected one of ")), "{message}");
+    for word in known {
+        assert!(message.contains(word), "{word}: {message}");
+        // Each of them is a word of its field.
+        let other = bad.replace(found, word);
+        let (_, report) = read(&format!("{{\"goodput_timeline\":1}}\n{{\"step\":0,\"start\":0}}\n{other}\n"));
+        assert!(
+            report.findings.iter().all(|finding| !finding.message.contains("expected one of")),
+            "{other}"
+        );
+    }
+}
+
 #[test]
 fn another_version_is_refused_as_a_whole() {
     let text = b"{\"goodput_timeline\":2}\n";

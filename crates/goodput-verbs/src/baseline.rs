@@ -1,7 +1,7 @@
 //! A history of reports, and its regressions.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::Answer;
 use crate::error::{Place, VerbError};
+use crate::file_kind::{self, FileKind, REPORT, Wanted};
 use crate::time_argument::instant;
 
 /// Nanoseconds of a day.
@@ -52,6 +53,14 @@ pub struct BaselineCheckRequest {
     pub false_alarms: Option<f64>,
 }
 
+/// What `update` writes. JSON objects without a schema may be rows that something else wrote: their own reader names them
+/// by line.
+const HISTORY: Wanted = Wanted {
+    what: "a history of reports (HISTORY.jsonl)",
+    help: "`goodput baseline update HISTORY.jsonl REPORT.json` makes and extends a history (docs/baseline.md)",
+    is: |kind| matches!(kind, FileKind::History | FileKind::JsonLines | FileKind::JsonObject),
+};
+
 /// Adds reports to a history. What falls short: a row that overlaps another, a line of the history that is no row.
 ///
 /// # Errors
@@ -59,21 +68,21 @@ pub struct BaselineCheckRequest {
 pub fn baseline_update(request: &BaselineUpdateRequest) -> Result<Answer<BaselineUpdateView>, VerbError> {
     let path = &request.history;
     let label = path.display().to_string();
-    let before = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(VerbError::io(path, &error)),
+    let before = match std::fs::exists(path) {
+        Ok(false) => Vec::new(),
+        _ => file_kind::bytes(path, &HISTORY)?,
     };
     let history = History::read(&before[..]).map_err(|error| VerbError::io(path, &error))?;
     if history.rows.is_empty() && history.lines > 0 {
-        return Err(no_rows(&label, &history));
+        return Err(file_kind::instead(path, &HISTORY, no_rows(&label, &history)));
     }
     let mut rows = Vec::new();
     for report in &request.reports {
         let name = report.display().to_string();
-        let json = std::fs::read(report).map_err(|error| VerbError::io(report, &error))?;
+        let json = file_kind::bytes(report, &REPORT)?;
         let at = |message: String| {
-            VerbError::new(message).at(Place { path: Some(name.clone()), ..Place::default() })
+            let place = Place { path: Some(name.clone()), ..Place::default() };
+            file_kind::instead(report, &REPORT, VerbError::new(message).help(REPORT.help).at(place))
         };
         let read = Report::read(&name, &json).map_err(|error| at(error.to_string()))?;
         rows.extend(distil(&name, &json, &read, &request.labels).map_err(|error| at(error.to_string()))?);
@@ -105,11 +114,10 @@ pub fn baseline_check(request: &BaselineCheckRequest) -> Result<Answer<BaselineV
     let path = &request.history;
     let label = path.display().to_string();
     let since_day = request.since.as_deref().map(day).transpose()?;
-    let mut history = File::open(path).and_then(History::read).map_err(|error| {
-        VerbError::io(path, &error).help(format!("make it with: goodput baseline update {label} REPORT.json"))
-    })?;
+    let file = file_kind::open(path, &HISTORY)?;
+    let mut history = History::read(file).map_err(|error| VerbError::io(path, &error).help(HISTORY.help))?;
     if history.rows.is_empty() {
-        return Err(no_rows(&label, &history));
+        return Err(file_kind::instead(path, &HISTORY, no_rows(&label, &history)));
     }
     let asked = |row: &Row| {
         request.job.as_ref().is_none_or(|job| row.job.as_deref() == Some(job))
@@ -175,7 +183,7 @@ fn no_rows(label: &str, history: &History) -> VerbError {
         }
         None => VerbError::new(format!("{label}: the history is empty")),
     };
-    error.help("a history is what `goodput baseline update` writes (docs/baseline.md)")
+    error.help(HISTORY.help)
 }
 
 /// What may be asked for, the first names of it.

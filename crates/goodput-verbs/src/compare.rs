@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::Answer;
 use crate::error::{Place, VerbError};
+use crate::file_kind::{self, REPORT};
 use crate::inputs::label;
 use crate::request::ReportRequest;
 
@@ -63,10 +64,9 @@ pub fn compare(request: &CompareRequest) -> Result<Answer<CompareView>, VerbErro
 
 /// A report that `account` or `timeline` wrote as JSON.
 fn read(path: &Path) -> Result<Report, VerbError> {
-    let json = std::fs::read(path).map_err(|e| VerbError::io(path, &e))?;
+    let json = file_kind::bytes(path, &REPORT)?;
     Report::read(&label(path), &json).map_err(|why| {
-        VerbError::new(why.to_string())
-            .help("write it with `goodput account … --format json -o FILE` or `goodput timeline …`")
-            .at(Place { path: Some(label(path)), ..Place::default() })
+        let place = Place { path: Some(label(path)), ..Place::default() };
+        file_kind::instead(path, &REPORT, VerbError::new(why.to_string()).help(REPORT.help).at(place))
     })
 }

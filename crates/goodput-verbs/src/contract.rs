@@ -5,15 +5,24 @@ use std::path::Path;
 use goodput_report::ContractView;
 
 use crate::error::{Place, VerbError};
+use crate::file_kind::{self, FileKind, Wanted};
 use crate::inputs::label;
+
+/// Sections of conditions; a file without any states nothing, and a key that is none is named by the contract's own reader.
+const WANTED: Wanted = Wanted {
+    what: "a measurement contract: YAML with workload, quality, system, timing, statistics",
+    help: "examples/contract.yaml names every condition (docs/compare.md)",
+    is: |kind| {
+        matches!(kind, FileKind::Contract | FileKind::Empty | FileKind::YamlKeys(_) | FileKind::JsonObject)
+    },
+};
 
 /// Adds what the file states to the contract of a report.
 pub(crate) fn state(contract: &mut ContractView, file: Option<&Path>) -> Result<(), VerbError> {
     let Some(file) = file else { return Ok(()) };
-    let yaml = std::fs::read_to_string(file).map_err(|e| VerbError::io(file, &e))?;
+    let yaml = file_kind::text(file, &WANTED)?;
     contract.state(&label(file), &yaml).map_err(|why| {
-        VerbError::new(why.to_string())
-            .help("examples/contract.yaml names every condition (docs/compare.md)")
-            .at(Place { path: Some(label(file)), ..Place::default() })
+        let place = Place { path: Some(label(file)), ..Place::default() };
+        file_kind::instead(file, &WANTED, VerbError::new(why.to_string()).help(WANTED.help).at(place))
     })
 }

@@ -15,11 +15,12 @@ use goodput_records::scheduler::slurm::sacct::read_sacct;
 use goodput_records::scheduler::slurm::slurmdbd::read_tables;
 use goodput_records::scheduler::slurm::snapshots::read_snapshots;
 use goodput_records::timeline::{TimelineOptions, read_timeline};
-use goodput_records::{FileReport, ReadReport, Treatment};
+use goodput_records::{FileReport, ReadError, ReadReport, Treatment};
 use goodput_trace::reading::FileReading;
 
 use crate::device;
 use crate::error::VerbError;
+use crate::file_kind::{self, FileKind, Wanted};
 use crate::request::{AccountRequest, TimelineInput, Work};
 
 /// Reads files in the order in which they are named, and numbers them.
@@ -119,7 +120,8 @@ impl Inputs {
             ..options.clone()
         };
         let label = label(&input.file);
-        let read = read_timeline(&label, self.next(), self.open(&input.file)?, &options)?;
+        let read = read_timeline(&label, self.next(), self.open(&input.file)?, &options);
+        let read = read.map_err(|error| no_log(&input.file, error))?;
         let mut timelines = self.take_timelines(read, &input.work);
         for timeline in &mut timelines {
             device::fill_peak(&mut timeline.ideal, &input.work)?;
@@ -157,9 +159,8 @@ impl Inputs {
         let file = File::open(path).map_err(|e| VerbError::io(path, &e))?;
         let metadata = file.metadata().map_err(|e| VerbError::io(path, &e))?;
         if metadata.is_dir() {
-            return Err(
-                VerbError::new(format!("{} is a folder", path.display())).help("name the files in it")
-            );
+            return Err(VerbError::new(format!("{}: found a folder, expected a file", path.display()))
+                .help("name the files in it"));
         }
         let read: Box<dyn Read> = match self.watch {
             Some(watch) => watch(file, metadata.len(), label(path)),
@@ -180,6 +181,25 @@ impl Inputs {
         }
         timelines
     }
+}
+
+/// Why a file is no job's log: what it is instead, where that can be told.
+fn no_log(path: &Path, error: ReadError) -> VerbError {
+    const LOG: Wanted = Wanted {
+        what: "a job's log",
+        help: "docs/readers.md has the logs that can be read",
+        // A log that is damaged further on is named by its own reader.
+        is: |kind| matches!(kind, FileKind::Log(_) | FileKind::JsonLines),
+    };
+    let ReadError::Format { line: 0, remedy, .. } = &error else { return error.into() };
+    let remedy = remedy.clone();
+    let untold = VerbError::from(error);
+    let told = file_kind::instead(path, &LOG, untold.clone());
+    if told == untold {
+        return untold;
+    }
+    let help = told.remedy().map_or(remedy.clone(), |help| format!("{help}; {remedy}"));
+    told.help(help)
 }
 
 /// What the user states wins over what the log says.

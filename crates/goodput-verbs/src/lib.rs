@@ -17,6 +17,7 @@ mod contract;
 mod device;
 mod error;
 mod explain;
+mod file_kind;
 mod fleet_file;
 mod flops;
 mod inputs;

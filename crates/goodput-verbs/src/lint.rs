@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::Answer;
 use crate::error::{Place, VerbError};
+use crate::file_kind::{self, FileKind, Wanted};
 
 /// `goodput lint`: a planning sheet (YAML) or a report (JSON).
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -26,13 +27,25 @@ pub struct LintRequest {
 pub fn lint(request: &LintRequest) -> Result<Answer<LintView>, VerbError> {
     let path = &request.file;
     let label = path.display().to_string();
-    let text = std::fs::read(path).map_err(|e| VerbError::io(path, &e))?;
+    let text = file_kind::bytes(path, &WANTED)?;
     let place = || Place { path: Some(label.clone()), ..Place::default() };
-    let subject = read(path, &label, &text).map_err(|error| error.at(place()))?;
+    let subject =
+        read(path, &label, &text).map_err(|error| file_kind::instead(path, &WANTED, error.at(place())))?;
     let view = LintView::new(&label, &subject, &ViewSettings::default());
     let falls_short = view.errors > 0;
     Ok(Answer { view, falls_short })
 }
+
+/// A sheet, a plan, or a report of account or timeline.
+const WANTED: Wanted = Wanted {
+    what: "a planning sheet (YAML), a plan, or a report of account or timeline (JSON)",
+    help: "examples/sheet.yaml and docs/lint.md have every key of a sheet; account and timeline write reports with \
+           `--format json -o FILE`",
+    is: |kind| {
+        // A key that is none is named by the sheet's own reader.
+        matches!(kind, FileKind::Plan | FileKind::Sheet | FileKind::YamlKeys(_)) || file_kind::is_report(kind)
+    },
+};
 
 /// A report is JSON, a sheet is YAML; a file whose ending does not say is told by its first character.
 fn read(path: &Path, label: &str, text: &[u8]) -> Result<Subject, VerbError> {

@@ -7,6 +7,7 @@ use goodput_report::{PlanView, ViewSettings};
 use serde::Deserialize;
 
 use crate::error::{Place, VerbError};
+use crate::file_kind::{self, FileKind, REPORT, Wanted};
 
 /// `goodput plan`: a sheet of inputs and questions.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -18,20 +19,26 @@ pub struct PlanRequest {
     pub seed: Option<u64>,
 }
 
+/// Inputs and questions; a key that is none, or questions that are missing, are named by the plan's own reader.
+const WANTED: Wanted = Wanted {
+    what: "a plan: YAML with `questions`",
+    help: "docs/plan.md lists the questions and their fields; examples/plan.yaml asks most of them",
+    is: |kind| matches!(kind, FileKind::Plan | FileKind::YamlKeys(_) | FileKind::JsonObject),
+};
+
 /// Answers the questions of a plan.
 ///
 /// # Errors
 /// [`VerbError`] names the field, what was found and what is needed.
 pub fn plan(request: &PlanRequest) -> Result<PlanView, VerbError> {
     let path = &request.plan;
-    let yaml = std::fs::read_to_string(path).map_err(|e| VerbError::io(path, &e))?;
+    let yaml = file_kind::text(path, &WANTED)?;
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let refused = |error: PlanError| {
         let place =
             Place { path: Some(path.display().to_string()), line: None, field: Some(error.field.clone()) };
-        VerbError::new(format!("{}: {error}", path.display()))
-            .help("docs/plan.md lists the questions and their fields; examples/plan.yaml asks most of them")
-            .at(place)
+        let error = VerbError::new(format!("{}: {error}", path.display())).help(WANTED.help).at(place);
+        file_kind::instead(path, &WANTED, error)
     };
     let mut sheet = Sheet::read(&yaml, &mut |file| report(folder, file)).map_err(refused)?;
     if let Some(seed) = request.seed {
@@ -48,5 +55,5 @@ fn report(folder: &Path, file: &str) -> Result<Vec<u8>, String> {
     if !inside {
         return Err(format!("{file}: a plan names only files below its own folder"));
     }
-    std::fs::read(folder.join(file)).map_err(|error| format!("{}: {error}", folder.join(file).display()))
+    file_kind::bytes(&folder.join(file), &REPORT).map_err(|error| error.to_string())
 }

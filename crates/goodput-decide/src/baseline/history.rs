@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use rayon::prelude::*;
+use serde_json::Value;
 
 use super::row::Row;
+use crate::serde_words::in_words;
 
 /// Bytes that are read at a time; a longer line makes the block grow.
 const BLOCK_BYTES: usize = 16 << 20;
@@ -147,8 +149,11 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 fn parse(text: &[u8]) -> Result<Row, String> {
     let row: Row = match serde_json::from_slice(text) {
         Ok(row) => row,
-        Err(error) if error.is_eof() => return Err(format!("torn: {error}")),
-        Err(error) => return Err(error.to_string()),
+        Err(error) if error.is_eof() => {
+            return Err(format!("torn: it ends in the middle of a value, at column {}", error.column()));
+        }
+        // Which file it is says more than which of its keys is missing.
+        Err(error) => return Err(other_schema(text).unwrap_or_else(|| in_words(&error.to_string()))),
     };
     if *row.schema != *Row::SCHEMA {
         return Err(format!("its `schema` is {:?}, expected {:?}", &*row.schema, Row::SCHEMA));
@@ -156,6 +161,18 @@ fn parse(text: &[u8]) -> Result<Row, String> {
     match row.impossible() {
         Some((field, found, expected)) => Err(format!("{field} is {found}, expected {expected}")),
         None => Ok(row),
+    }
+}
+
+/// A line of some other file.
+fn other_schema(text: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(text).ok()?;
+    match value.get("schema").map(Value::to_string) {
+        Some(schema) if schema != format!("{:?}", Row::SCHEMA) => {
+            Some(format!("its `schema` is {schema}, expected {:?}", Row::SCHEMA))
+        }
+        Some(_) => None,
+        None => Some(format!("it has no `schema`, expected {:?}", Row::SCHEMA)),
     }
 }
 

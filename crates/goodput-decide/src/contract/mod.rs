@@ -85,7 +85,7 @@ pub enum ContractError {
     },
     /// A statement against the records.
     #[error(
-        "{label}: `{key}` is stated as {stated}, and the records say {recorded}: correct the statement, or account the records that it is about"
+        "{label}: `{key}` is stated as {stated}, and the records say {recorded}: records are never overruled by a statement; correct the statement, or account the records that it is about"
     )]
     Contradicts {
         /// The file.

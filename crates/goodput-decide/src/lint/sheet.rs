@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::formula::{self, Formula};
 use super::{known_loss, plan};
 use crate::nearest::nearest;
+use crate::serde_words::in_words;
 
 /// A planning sheet.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -604,7 +605,26 @@ pub fn slug(name: &str) -> String {
 }
 
 fn one_of<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|e| with_nearest(&e.to_string()))
+    serde_json::from_value(value).map_err(|e| with_nearest(&in_words(&e.to_string())))
+}
+
+/// The key of a mapping that the message is about: its value is what was found, and without it the message is another
+/// one.
+fn key_at_fault<T: DeserializeOwned>(item: &Value, message: &str) -> Option<String> {
+    let keys = item.as_object()?;
+    let found = |value: &Value| match value {
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a mapping".to_owned(),
+        Value::Null => "nothing".to_owned(),
+        plain => plain.to_string(),
+    };
+    let is_at_fault = |(key, value): &(&String, &Value)| {
+        let mut without = keys.clone();
+        without.remove(*key);
+        message.starts_with(&format!("found {},", found(value)))
+            && one_of::<T>(Value::Object(without)).err().is_none_or(|other| other != message)
+    };
+    keys.iter().find(is_at_fault).map(|(key, _)| key.clone())
 }
 
 /// Items one by one, so that an error names its place.
@@ -612,10 +632,17 @@ fn list<T: DeserializeOwned>(key: &str, value: Value) -> Result<Vec<T>, (String,
     match value {
         Value::Null => Ok(Vec::new()),
         Value::Array(items) => {
-            let read = |(i, item)| one_of(item).map_err(|why| (format!("{key}[{i}]"), why));
+            let read = |(i, item): (usize, Value)| {
+                one_of(item.clone()).map_err(|why| {
+                    let at = format!("{key}[{i}]");
+                    // A key that is none is named in the message itself.
+                    let field = key_at_fault::<T>(&item, &why);
+                    (field.map_or_else(|| at.clone(), |field| format!("{at}.{field}")), why)
+                })
+            };
             items.into_iter().enumerate().map(read).collect()
         }
-        _ => Err((key.to_owned(), "expected a list".to_owned())),
+        other => Err((key.to_owned(), format!("found {other}, expected a list"))),
     }
 }
 
@@ -658,6 +685,36 @@ mod tests {
             why("claims:\n  - {claim: speedup, term: math, times: 2, shares: {compute: 1}, expected: 2}")
                 .contains("claims[0].term")
         );
+        for (yaml, message) in [
+            (
+                "figures:\n  - {name: a, value: 1, kind: mfu, steps: -3}",
+                "figures[0].steps: found -3, expected a whole number of zero or more",
+            ),
+            (
+                "figures:\n  - {name: a, value: high, kind: mfu}",
+                "figures[0].value: found \"high\", expected a number",
+            ),
+            (
+                "figures:\n  - {name: a, value: .nan, kind: mfu}",
+                "figures[0].value: found \".nan\", expected a number",
+            ),
+            ("figures: {name: a}", "figures: found {\"name\":\"a\"}, expected a list"),
+            ("figures: [3]", "figures[0]: found 3, expected a mapping of its keys"),
+            ("mtbf_hours: soon", "mtbf_hours: found \"soon\", expected a number"),
+            ("title: [1]", "title: found a list, expected text"),
+            ("budget: [{overhead: x, share: [1]}]", "budget[0].share: found a list, expected a number"),
+            ("wholes: [{whole: x, parts: 3}]", "wholes[0].parts: found 3, expected a mapping"),
+            (
+                "claims: [{claim: gain, factor: runtime, gain: lots}]",
+                "claims[0].gain: found \"lots\", expected a number",
+            ),
+            (
+                "claims: [{claim: summed_gains, savings: 0.3, expected: 1}]",
+                "claims[0].savings: found 0.3, expected a list",
+            ),
+        ] {
+            assert_eq!(why(yaml), format!("s.yaml: {message}"));
+        }
         assert!(why("- a").contains("expected keys"));
         assert!(why("a: [").starts_with("s.yaml: "));
     }

@@ -15,6 +15,7 @@ pub use figures::{
 use serde::Deserialize;
 
 use crate::adequacy::Evidence;
+use crate::serde_words::in_words;
 
 /// A report of a fleet or of one job.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,7 +125,7 @@ impl Report {
             label: label.to_owned(),
             line: e.line(),
             column: e.column(),
-            why: e.to_string(),
+            why: in_words(&e.to_string()),
         };
         let header: Header = serde_json::from_slice(json).map_err(malformed)?;
         match header.schema.as_deref() {

@@ -6,6 +6,20 @@ use serde_json::value::RawValue;
 
 use crate::decimal::seconds_to_ns;
 
+/// The log's words for events of a replica.
+pub(super) const EVENTS: [&str; 10] = [
+    "requested",
+    "placed",
+    "weights_loaded",
+    "compiled",
+    "warm",
+    "ready",
+    "draining",
+    "failed",
+    "restarting",
+    "released",
+];
+
 /// Why a line is refused.
 #[derive(Debug)]
 pub(super) struct Problem {
@@ -17,6 +31,11 @@ pub(super) struct Problem {
 impl Problem {
     pub(super) fn value(field: &'static str, expected: &str) -> Self {
         Self { code: "bad_value", field, message: format!("expected {expected}; the line is not used") }
+    }
+
+    pub(super) fn word(field: &'static str, found: &str, known: &[&str]) -> Self {
+        let message = format!("found {found:?}, expected one of {}; the line is not used", known.join(", "));
+        Self { code: "bad_value", field, message }
     }
 
     fn json(message: String) -> Self {

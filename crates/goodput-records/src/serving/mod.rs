@@ -30,7 +30,9 @@ use goodput_core::serving::{
 };
 use rustc_hash::FxHashMap;
 
-use self::fields::{Fields, Problem, big, bits, count, few, nanoseconds, required, text, time, whole};
+use self::fields::{
+    EVENTS, Fields, Problem, big, bits, count, few, nanoseconds, required, text, time, whole,
+};
 use crate::gzip::inflated;
 use crate::lines::Lines;
 use crate::{FileReport, ReadError, Treatment};
@@ -228,7 +230,7 @@ impl<'a> Log<'a> {
             "failed" => Kind::Failed,
             "restarting" => Kind::Restarting,
             "released" => Kind::Released,
-            _ => return Err(Problem::value("event", "an event that the format's page names")),
+            other => return Err(Problem::word("event", other, &EVENTS)),
         };
         let pool = text("pool", fields.pool)?.unwrap_or_default();
         let device = text("device", fields.device)?.unwrap_or_default();

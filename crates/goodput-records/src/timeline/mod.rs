@@ -67,6 +67,11 @@ pub const FORMATS: &[&Format] =
     &[&own::FORMAT, &ml_goodput::FORMAT, &megatron_progress::FORMAT, &megatron::FORMAT];
 
 impl Format {
+    /// The format that the beginning of a file is in.
+    pub fn of(head: &[u8]) -> Option<&'static Self> {
+        FORMATS.iter().copied().find(|format| (format.sniff)(head))
+    }
+
     /// The format of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().copied().find(|format| format.name == name)
@@ -131,7 +136,7 @@ impl Source<'_> {
             let remedy = "check that the job has written its log, and that it is the right file";
             return Err(self.refused(0, "the file is empty", remedy));
         }
-        FORMATS.iter().copied().find(|format| (format.sniff)(head)).ok_or_else(|| {
+        Format::of(head).ok_or_else(|| {
             let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
             self.refused(
                 0,

@@ -28,6 +28,10 @@ pub(super) const CAUSES: [(&str, StopCause); 5] = [
     ("reconfiguration", StopCause::Reconfiguration),
 ];
 
+/// The log's words for events.
+pub(super) const EVENTS: [&str; 10] =
+    ["launch", "phase", "phase_end", "save", "commit", "restore", "resize", "standby", "stop", "logging"];
+
 /// Why a line is refused.
 #[derive(Debug)]
 pub(super) struct Problem {
@@ -37,6 +41,13 @@ pub(super) struct Problem {
 }
 
 impl Problem {
+    /// A word that the format does not have.
+    pub(super) fn word(field: &'static str, found: &str, known: impl Iterator<Item = &'static str>) -> Self {
+        let known: Vec<_> = known.collect();
+        let message = format!("found {found:?}, expected one of {}; the line is not used", known.join(", "));
+        Self { code: "bad_value", field, message }
+    }
+
     pub(super) fn value(field: &'static str, expected: &str) -> Self {
         Self { code: "bad_value", field, message: format!("expected {expected}; the line is not used") }
     }
@@ -165,7 +176,7 @@ impl<'a> Fields<'a> {
         let phase = PHASES.iter().find(|(name, _)| *name == word);
         phase
             .map(|(_, phase)| *phase)
-            .ok_or_else(|| Problem::value("phase", "a phase that the format's page names"))
+            .ok_or_else(|| Problem::word("phase", &word, PHASES.iter().map(|(name, _)| *name)))
     }
 
     pub(super) fn cause(&self) -> Result<StopCause, Problem> {
@@ -173,7 +184,7 @@ impl<'a> Fields<'a> {
         let cause = CAUSES.iter().find(|(name, _)| *name == word);
         cause
             .map(|(_, cause)| *cause)
-            .ok_or_else(|| Problem::value("cause", "a cause that the format's page names"))
+            .ok_or_else(|| Problem::word("cause", &word, CAUSES.iter().map(|(name, _)| *name)))
     }
 
     /// Names and versions, in the order of their names.

@@ -11,7 +11,7 @@ use goodput_core::records::{Commits, EventKind, RankSample, Step, StepWork};
 use goodput_core::{Interval, Timestamp};
 use memchr::memmem;
 
-use self::fields::{Fields, Problem};
+use self::fields::{EVENTS, Fields, Problem};
 use super::draft::Draft;
 use super::{Account, Format, Source};
 use crate::lines::Lines;
@@ -236,7 +236,7 @@ impl Draft {
                 let end = fields.required("end", fields.time("end", fields.end)?)?;
                 self.logging(start, end, line)?;
             }
-            _ => return Err(Problem::value("event", "an event that the format's page names")),
+            other => return Err(Problem::word("event", other, EVENTS.into_iter())),
         }
         Ok(())
     }
