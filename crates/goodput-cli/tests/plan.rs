@@ -46,6 +46,35 @@ fn the_example() {
     }
 }
 
+/// A table of many configurations with long names: names in full, other rows by their number, nothing squeezed.
+#[test]
+fn the_page_of_a_frontier_with_long_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.yaml");
+    let option = |place: &str, price: f64| {
+        format!(
+            "    - {{name: H100 SXM5 with a three year commitment in {place} and an interleaved schedule, price: {{per_device_hour: {price}}}}}\n"
+        )
+    };
+    let text = format!(
+        "job: {{devices: 8, ideal: 100 device-hours}}\nfactors: {{program: 0.5}}\nquestions:\n- ask: frontier\n  options:\n{}{}",
+        option("us-east", 2.0),
+        option("us-west", 3.0)
+    );
+    std::fs::write(&plan, text).unwrap();
+    let page = run(&["plan", &plan.display().to_string(), "--format", "html"]).stdout;
+    for text in [
+        "commitment in us-west and an interleaved schedule</td>",
+        "<td class=\"short\">2</td>",
+        "dominated by no. 1</td>",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    // The terminal and JSON name the other row.
+    let table = run(&["plan", &plan.display().to_string(), "--format", "json"]).stdout;
+    assert!(table.contains("dominated by H100 SXM5 with a three year commitment in us-east"), "{table}");
+}
+
 #[test]
 fn inputs_read_from_a_report() {
     let folder = tempfile::tempdir().unwrap();

@@ -95,7 +95,10 @@ fn changes(view: &BaselineView) -> Section {
 fn method(view: &BaselineView) -> Section {
     let mut notes = vec![words::baseline_method(view)];
     if let Some(level) = view.level {
-        notes.push(format!("p-values up to {} count as findings", words::p_value(level)));
+        notes.push(format!(
+            "p-values up to {} count as findings",
+            words::p_value(level).trim_start_matches('<')
+        ));
     }
     notes.push(format!(
         "a rank is slow from {} over the typical rank",

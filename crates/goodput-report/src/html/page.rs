@@ -267,6 +267,18 @@ impl Cell {
         pattern.or(charge).map(|(colour, hatched)| palette::swatch(colour, hatched))
     }
 
+    /// How a cell of words claims room: a short name stays on one line, a sentence is not squeezed into a column of words.
+    fn width(&self) -> Option<&'static str> {
+        let longest = self.text.lines().map(|line| line.chars().count()).max();
+        match longest {
+            Some(1..=16) => Some("short"),
+            // Lines that were broken on purpose stay as they are.
+            Some(..=28) if self.text.contains('\n') => Some("short"),
+            Some(33..) => Some("long"),
+            _ => None,
+        }
+    }
+
     /// Width of the bar behind a share, in percent.
     fn bar(&self) -> Option<String> {
         self.share.filter(|s| s.is_finite()).map(|s| format!("{:.1}", s.clamp(0.0, 1.0) * 100.0))
@@ -282,5 +294,20 @@ impl Column {
 
     fn is_number(&self) -> bool {
         matches!(self, Self::Number(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_claim_the_room_that_their_words_need() {
+        let of = |text: &str| Cell::from(text).width();
+        assert_eq!(of("train-0000"), Some("short"));
+        assert_eq!(of("2026-03-22\n(2026-03-20 to 2026-03-23)"), Some("short"));
+        assert_eq!(of("a name of middling length"), None);
+        assert_eq!(of(&"word ".repeat(20)), Some("long"));
+        assert_eq!(of(""), None);
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn baseline_changes(view: &BaselineView, detail: Detail) -> Table {
             words::baseline_size(change, detail == Detail::Full).into(),
             match detail {
                 Detail::Brief => change.day.clone(),
-                Detail::Full => format!("{} ({} to {})", change.day, change.between.0, change.between.1),
+                Detail::Full => format!("{}\n({} to {})", change.day, change.between.0, change.between.1),
             }
             .into(),
             words::p_value(change.p_value).into(),

@@ -24,8 +24,8 @@ pub(crate) fn lint_findings(view: &LintView) -> Table {
             finding.severity.to_owned(),
             format!("{} ({})", finding.title, finding.check),
             finding.at.clone(),
-            finding.evidence.join("; "),
-            corrected.join("; "),
+            finding.evidence.join("\n"),
+            corrected.join("\n"),
         ]
         .map(Cell::from)
         .into()

@@ -36,21 +36,29 @@ pub(crate) fn plan_rows(view: &PlanView, rows: &PlanRowsView, detail: Detail) ->
     let marks = || rows.rows.iter().take(limit).filter_map(|row| Some((&row.name, row.mark.as_ref()?)));
     let below = detail == Detail::Brief && marks().any(|(_, mark)| mark.chars().count() > SHORT_NOTE);
     let marked = !below && marks().next().is_some();
-    let mut columns = vec![Text("")];
+    let numbers = if detail == Detail::Full { numbered(rows) } else { None };
+    let mut columns = if numbers.is_some() { vec![Text("no."), Text("")] } else { vec![Text("")] };
     columns.extend(filled.iter().map(|&i| Number(rows.columns[i].label)));
     if marked {
         columns.push(Text("note"));
     }
     let has = |unit| filled.iter().any(|&i| rows.columns[i].unit == unit);
-    let row = |row: &PlanRowView| {
+    let row = |(i, row): (usize, &PlanRowView)| {
         let mut cells: Vec<Cell> =
-            vec![cut(&row.name, if detail == Detail::Brief { NAME } else { 80 }).into()];
+            if numbers.is_some() { vec![(i + 1).to_string().into()] } else { Vec::new() };
+        cells.push(cut(&row.name, if detail == Detail::Brief { NAME } else { 160 }).into());
         cells.extend(filled.iter().map(|&i| {
             let value = row.values.get(i).copied().flatten();
             value.map_or_else(|| UNKNOWN.to_owned(), |value| bare(value, rows.columns[i].unit)).into()
         }));
         if marked {
-            cells.push(row.mark.clone().unwrap_or_default().into());
+            let mark = row.mark.as_deref().unwrap_or_default();
+            let other = numbers.as_ref().and_then(|numbers| numbers[i]);
+            let mark = match other {
+                Some(of) => mark.replace(&rows.rows[of].name, &format!("no. {}", of + 1)),
+                None => mark.to_owned(),
+            };
+            cells.push(mark.into());
         }
         cells
     };
@@ -65,7 +73,20 @@ pub(crate) fn plan_rows(view: &PlanView, rows: &PlanRowsView, detail: Detail) ->
     if more > 0 {
         notes.push(format!("{} in JSON", counted(more as u64, "more row")));
     }
-    Table { columns, rows: rows.rows.iter().take(limit).map(row).collect(), notes }
+    Table { columns, rows: rows.rows.iter().take(limit).enumerate().map(row).collect(), notes }
+}
+
+/// For each row the row whose name its mark ends with, where a mark does: a number says the same in less room.
+fn numbered(rows: &PlanRowsView) -> Option<Vec<Option<usize>>> {
+    let named = |row: &PlanRowView| {
+        let mark = row.mark.as_deref()?;
+        let ends = |(_, other): &(usize, &PlanRowView)| {
+            mark.strip_suffix(other.name.as_str()).is_some_and(|rest| rest.ends_with(" by "))
+        };
+        rows.rows.iter().enumerate().find(ends).map(|(i, _)| i)
+    };
+    let of: Vec<_> = rows.rows.iter().map(named).collect();
+    of.iter().any(Option::is_some).then_some(of)
 }
 
 /// What an answer rests on.

@@ -10,8 +10,9 @@ use crate::words;
 
 /// The values of a series, its levels before and after, and the days between which it changed.
 pub(in crate::html) fn history(id: String, change: &BaselineChangeView) -> Chart {
-    let percent = change.unit == "share";
-    let scale = |value: f64| if percent { value * 100.0 } else { value };
+    let largest = change.history.iter().map(|point| point.value).fold(0.0, f64::max);
+    let (per_unit, unit) = axis_unit(change.unit, largest);
+    let scale = |value: f64| value / per_unit;
     let days: Vec<String> = change.history.iter().map(|point| point.day.clone()).collect();
     let values: Vec<f64> = change.history.iter().map(|point| scale(point.value)).collect();
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -50,12 +51,6 @@ pub(in crate::html) fn history(id: String, change: &BaselineChangeView) -> Chart
                 .hover_info(HoverInfo::Skip),
         );
     }
-    let unit = match change.unit {
-        "seconds" => "seconds",
-        "share" => "%",
-        "per_day" => "per day",
-        _ => "ratio",
-    };
     let title = format!("{} of {}", change.label, words::baseline_subject(change));
     let label = format!(
         "{title}: {} before {}, {} after",
@@ -70,5 +65,33 @@ pub(in crate::html) fn history(id: String, change: &BaselineChangeView) -> Chart
     Chart::new(id, label, 260, legend, traces, layout).titled(plain(&title, 80))
 }
 
+/// What the axis counts in, and its name: a wait of hours is not read off in thousands of seconds.
+fn axis_unit(unit: &str, largest: f64) -> (f64, &'static str) {
+    match unit {
+        "seconds" if largest >= 3.0 * 3600.0 => (3600.0, "hours"),
+        "seconds" if largest >= 3.0 * 60.0 => (60.0, "minutes"),
+        "seconds" => (1.0, "seconds"),
+        "share" => (0.01, "%"),
+        "per_day" => (1.0, "per day"),
+        _ => (1.0, "ratio"),
+    }
+}
+
 /// What became worse.
 const WORSE: &str = "#c24f00";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_counts_in_a_unit_that_fits() {
+        let of = |unit, largest| axis_unit(unit, largest);
+        assert_eq!(of("seconds", 2.1), (1.0, "seconds"));
+        assert_eq!(of("seconds", 600.0), (60.0, "minutes"));
+        assert_eq!(of("seconds", 13_000.0), (3600.0, "hours"));
+        assert_eq!(of("share", 0.4), (0.01, "%"));
+        assert_eq!(of("per_day", 9000.0), (1.0, "per day"));
+        assert_eq!(of("ratio", 1.1), (1.0, "ratio"));
+    }
+}
