@@ -36,7 +36,8 @@ pub(crate) fn plan_rows(view: &PlanView, rows: &PlanRowsView, detail: Detail) ->
     let marks = || rows.rows.iter().take(limit).filter_map(|row| Some((&row.name, row.mark.as_ref()?)));
     let below = detail == Detail::Brief && marks().any(|(_, mark)| mark.chars().count() > SHORT_NOTE);
     let marked = !below && marks().next().is_some();
-    let numbers = if detail == Detail::Full { numbered(rows) } else { None };
+    let numbers =
+        if detail == Detail::Full { numbered(&rows.rows[..rows.rows.len().min(limit)]) } else { None };
     let mut columns = if numbers.is_some() { vec![Text("no."), Text("")] } else { vec![Text("")] };
     columns.extend(filled.iter().map(|&i| Number(rows.columns[i].label)));
     if marked {
@@ -77,15 +78,15 @@ pub(crate) fn plan_rows(view: &PlanView, rows: &PlanRowsView, detail: Detail) ->
 }
 
 /// For each row the row whose name its mark ends with, where a mark does: a number says the same in less room.
-fn numbered(rows: &PlanRowsView) -> Option<Vec<Option<usize>>> {
+fn numbered(rows: &[PlanRowView]) -> Option<Vec<Option<usize>>> {
     let named = |row: &PlanRowView| {
         let mark = row.mark.as_deref()?;
         let ends = |(_, other): &(usize, &PlanRowView)| {
             mark.strip_suffix(other.name.as_str()).is_some_and(|rest| rest.ends_with(" by "))
         };
-        rows.rows.iter().enumerate().find(ends).map(|(i, _)| i)
+        rows.iter().enumerate().find(ends).map(|(i, _)| i)
     };
-    let of: Vec<_> = rows.rows.iter().map(named).collect();
+    let of: Vec<_> = rows.iter().map(named).collect();
     of.iter().any(Option::is_some).then_some(of)
 }
 
