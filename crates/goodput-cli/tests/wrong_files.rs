@@ -134,6 +134,7 @@ fn what_is_wrong_inside_a_file_is_named() {
     write("type.yaml", "workload: {global_batch: many}");
     write("section.yaml", "system: A100");
     write("against.yaml", "system: {devices: 16}");
+    write("from.yaml", "startup: {from: log.jsonl}\njob: {held: 7 d}\nquestions: [runtime]");
     for (arguments, words) in [
         (
             ["lint", "steps.yaml"].as_slice(),
@@ -145,6 +146,10 @@ fn what_is_wrong_inside_a_file_is_named() {
         (
             &["baseline", "check", "rows.jsonl"],
             &["rows.jsonl", "line 1: it has no `schema`", "expected \"goodput.baseline-row/1\""],
+        ),
+        (
+            &["plan", "from.yaml"],
+            &["startup.from", "log.jsonl: found a job's log", "expected a report of account or timeline"],
         ),
         (&["timeline", "log.jsonl", "--contract", "key.yaml"], &["key.yaml", "`system.gpu`", "nearest is"]),
         (

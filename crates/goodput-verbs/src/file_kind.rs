@@ -238,7 +238,7 @@ pub(crate) fn instead(path: &Path, wanted: &Wanted, error: VerbError) -> VerbErr
 }
 
 /// What to say of a file that is recognised as something else.
-fn other(path: &Path, bytes: &[u8], wanted: &Wanted) -> Option<VerbError> {
+pub(crate) fn other(path: &Path, bytes: &[u8], wanted: &Wanted) -> Option<VerbError> {
     let kind = FileKind::of(bytes).filter(|kind| !(wanted.is)(kind))?;
     let file = path.display().to_string();
     let message = format!("{file}: found {}, expected {}", kind.words(), wanted.what);

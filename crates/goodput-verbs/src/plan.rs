@@ -48,6 +48,9 @@ pub fn plan(request: &PlanRequest) -> Result<PlanView, VerbError> {
     Ok(PlanView::new(&sheet, answers, &ViewSettings::default()))
 }
 
+/// Bytes of a report in which its schema stands.
+const HEAD: usize = 4096;
+
 /// A report that the sheet names, which must stay below the sheet's own folder: a sheet may come from someone else.
 fn report(folder: &Path, file: &str) -> Result<Vec<u8>, String> {
     let inside =
@@ -55,5 +58,12 @@ fn report(folder: &Path, file: &str) -> Result<Vec<u8>, String> {
     if !inside {
         return Err(format!("{file}: a plan names only files below its own folder"));
     }
-    file_kind::bytes(&folder.join(file), &REPORT).map_err(|error| error.to_string())
+    let path = folder.join(file);
+    let bytes = file_kind::bytes(&path, &REPORT).map_err(|error| error.to_string())?;
+    // A report begins with its schema, which its own reader judges; any other file is told here.
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
+    if head.contains("\"schema\"") {
+        return Ok(bytes);
+    }
+    file_kind::other(&path, &bytes, &REPORT).map_or(Ok(bytes), |other| Err(other.to_string()))
 }
