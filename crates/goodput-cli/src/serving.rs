@@ -18,6 +18,7 @@ pub fn run(args: &ServingArgs) -> Result<Answer, CliError> {
         weight_bits: args.weight_bits,
         kv_bits: args.kv_bits,
         traces: args.trace.clone(),
+        contract: args.contract.clone(),
         window: args.window.clone().into(),
         report: output::report(&args.output),
     };

@@ -341,3 +341,183 @@ fn a_trace_that_says_nothing_is_refused() {
         missing.stderr
     );
 }
+
+/// A week of a simulated fleet, written to `folder`.
+fn simulated(folder: &Path, seed: &str) -> std::path::PathBuf {
+    let out = folder.join(seed).display().to_string();
+    assert!(run(&["simulate", "--serving", "--seed", seed, "-o", &out]).status.success());
+    folder.join(seed).join("serving.jsonl")
+}
+
+/// The log with `factor` times the decode steps and tokens in the same time.
+fn faster(log: &Path, factor: f64) -> std::path::PathBuf {
+    let line = |line: &str| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        if line["phase"] == "decode" {
+            for field in ["steps", "tokens"] {
+                line[field] = ((line[field].as_f64().unwrap() * factor).round() as u64).into();
+            }
+        }
+        line.to_string()
+    };
+    let text: Vec<String> = fs::read_to_string(log).unwrap().lines().map(line).collect();
+    let path = log.with_extension("faster.jsonl");
+    fs::write(&path, text.join("\n") + "\n").unwrap();
+    path
+}
+
+fn written_report(log: &Path, more: &[&str]) -> std::path::PathBuf {
+    let out = log.with_extension("json");
+    let report = report(log, more);
+    fs::write(&out, report.to_string()).unwrap();
+    out
+}
+
+fn compare(before: &Path, after: &Path, more: &[&str]) -> command::Output {
+    let paths = [before, after].map(|path| path.display().to_string());
+    run(&[&["compare", &paths[0], &paths[1]][..], more].concat())
+}
+
+#[test]
+fn a_report_carries_its_contract() {
+    let found = report(Path::new(EXAMPLE), &[]);
+    let contract = &found["contract"];
+    let value = |contract: &Value, field: &str| {
+        let conditions = contract["conditions"].as_array().unwrap();
+        let of = conditions.iter().find(|condition| condition["field"] == field);
+        of.map(|of| format!("{} ({})", of["value"].as_str().unwrap(), of["source"].as_str().unwrap()))
+    };
+    for (field, expected) in [
+        ("workload.model", "llama3.1-70b (records)"),
+        ("system.devices", "16 (records)"),
+        ("system.device_types", "H100 SXM5 (records)"),
+        ("system.precision", "bf16 (records)"),
+        ("system.pool", "serving (records)"),
+        ("system.topology", "replicas of 8 devices (records)"),
+        ("statistics.denominator", "in_service (records)"),
+    ] {
+        assert_eq!(value(contract, field).as_deref(), Some(expected), "{field}");
+    }
+    let factors: Vec<_> = contract["statistics"].as_array().unwrap().iter().map(|of| &of["factor"]).collect();
+    assert_eq!(factors, ["scheduling", "runtime", "program"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("contract.yaml");
+    let state = |yaml: &str| {
+        fs::write(&file, yaml).unwrap();
+        file.display().to_string()
+    };
+    let path = state("workload: {revision: abc}\nquality: {metric: win rate, target: 0.5, reached: 0.51}\n");
+    let stated = report(Path::new(EXAMPLE), &["--contract", &path]);
+    assert_eq!(value(&stated["contract"], "workload.revision").as_deref(), Some("abc (stated)"));
+    let table = run(&["serving", EXAMPLE, "--contract", &path]).stdout;
+    assert!(table.contains("3 stated") || table.contains("4 stated"), "{table}");
+    assert!(table.contains("quality gate on win rate: passed"), "{table}");
+    let page = run(&["serving", EXAMPLE, "--contract", &path, "--format", "html"]).stdout;
+    assert!(page.contains("Conditions and where they are known from") && page.contains("win rate"));
+
+    for (yaml, words) in [
+        ("workload: {model: other}", ["workload.model", "records say llama3.1-70b"]),
+        ("workload: {modle: x}", ["workload.modle", "workload.model"]),
+    ] {
+        let output = run(&["serving", EXAMPLE, "--contract", &state(yaml)]);
+        assert_eq!(output.status.code(), Some(2));
+        for word in words {
+            assert!(output.stderr.contains(word), "{word}: {}", output.stderr);
+        }
+    }
+}
+
+#[test]
+fn two_weeks_of_a_deployment_are_compared_by_days() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, other) = (simulated(folder.path(), "7"), simulated(folder.path(), "8"));
+    let before = written_report(&log, &[]);
+    let row = &report(&log, &[])["rows"][0];
+    let days = row["days"].as_array().unwrap();
+    assert_eq!(days.len(), 7);
+    for (level, whole) in [("held_ns", &row["held_ns"]), ("ready_ns", &row["ready_ns"])] {
+        assert_eq!(days.iter().map(|day| ns(&day[level])).sum::<i128>(), ns(whole), "{level}");
+    }
+    // Samples that cross midnight are divided, rounded down.
+    let ideal: i128 = days.iter().map(|day| ns(&day["decode_ideal_ns"])).sum();
+    let whole = ns(&row["work"]["decode_ideal_weights_ns"]);
+    assert!((ideal - whole).abs() * 1_000_000 < whole, "{ideal} {whole}");
+
+    let after = written_report(&faster(&log, 1.2), &[]);
+    let found = compare(&before, &after, &["--format", "json"]);
+    let view: Value = serde_json::from_str(&found.stdout).unwrap_or_else(|_| found.stderr.clone().into());
+    assert_valid(&schema(include_str!("../../../schemas/compare.schema.json")), &view);
+    assert_eq!((view["verdict"].as_str(), found.status.code()), (Some("accept"), Some(0)), "{view:#}");
+    assert_eq!(view["lever"], "deployment");
+    let product = view["product"]["value"].as_f64().unwrap();
+    assert!((product - 1.2).abs() < 1e-3, "{product}");
+    assert_eq!(view["before"]["runtime"], measure(row, "runtime").unwrap());
+    assert_eq!(compare(&after, &before, &[]).status.code(), Some(1));
+    let table = compare(&before, &after, &[]).stdout;
+    assert!(table.contains("Accept: the deployment's product"), "{table}");
+    assert!(compare(&before, &after, &["--format", "html"]).stdout.contains("Curves of one product"));
+
+    // Another week of the same fleet decides nothing.
+    let same = compare(&before, &written_report(&other, &[]), &["--format", "json"]);
+    let view: Value = serde_json::from_str(&same.stdout).unwrap_or_else(|_| same.stderr.clone().into());
+    assert_eq!(view["verdict"], "not_decided", "{view:#}");
+
+    // Weights of half the bytes have another floor.
+    let other = log.with_extension("int8.jsonl");
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(text.contains("\"weight_bytes\":140000000000"));
+    fs::write(&other, text.replace("\"weight_bytes\":140000000000", "\"weight_bytes\":70000000000")).unwrap();
+    let refused = compare(&before, &written_report(&other, &[]), &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(refused.stderr.contains("different ideals"), "{}", refused.stderr);
+    let refused = compare(&before, &after, &["--lever", "pool"]);
+    assert!(refused.status.code() == Some(2) && refused.stderr.contains("--lever"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_has_no_common_factor_is_not_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let copied = |name: &str, text: &str| {
+        fs::write(file(name), text).unwrap();
+        written_report(&file(name), &[])
+    };
+    let text = fs::read_to_string(EXAMPLE).unwrap();
+    let short = copied("short.jsonl", &text);
+    let later = copied("later.jsonl", &text.replace("2026-11-30", "2026-12-01").replace("burst", "extra"));
+    // Hours, no days: judged, and nothing decided.
+    let found = compare(&short, &later, &[]);
+    assert_eq!(found.status.code(), Some(1), "{}", found.stderr);
+    let said = found.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("account windows of three days or more"), "{said}");
+    // Two deployments in one report.
+    let second = HEAD.replace("\"replica\":\"r\"", "\"replica\":\"other\"");
+    let both = copied("both.jsonl", &format!("{HEAD}{TAIL}{}", second.replace("\"d\"", "\"e\"")));
+    let alone = copied("alone.jsonl", &format!("{HEAD}{TAIL}"));
+    let refused = compare(&alone, &both, &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(refused.stderr.contains("d on H100 SXM5; e on H100 SXM5"), "{}", refused.stderr);
+    // Training.
+    let training = file("training.json");
+    let job = data_timeline();
+    let output = run(&["timeline", &job, "--format", "json", "-o", &training.display().to_string()]);
+    assert!(output.status.success(), "{}", output.stderr);
+    for (one, other) in [(&short, &training), (&training, &short)] {
+        let refused = compare(one, other, &[]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(refused.stderr.contains("no ratio with training"), "{}", refused.stderr);
+    }
+    // Nor do decisions on training read it.
+    let short = short.display().to_string();
+    let history = file("history").display().to_string();
+    for args in [&["lint", &short][..], &["baseline", "update", &history, &short]] {
+        let refused = run(args);
+        assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("a report of serving"), "{args:?}: {}", refused.stderr);
+    }
+}
+
+fn data_timeline() -> String {
+    command::data().join("timelines").join("fault-mid-step.jsonl").display().to_string()
+}

@@ -53,9 +53,48 @@ pub struct Adequacy {
 #[must_use]
 pub fn judge(evidence: &Evidence) -> Vec<Adequacy> {
     let mut judged = Vec::new();
-    judged.extend(evidence.pool_window_ns.map(scheduling));
+    judged.extend(evidence.pool_window_ns.map(|ns| demand(Boundary::Scheduling, ns)));
     judged.push(runtime(evidence));
     judged.push(program(evidence.steady_steps));
+    judged
+}
+
+/// What of a serving fleet's window is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServingEvidence {
+    /// Lives of replicas in the window, placement to release.
+    pub lives: u64,
+    /// Length of the window, ns.
+    pub window_ns: i64,
+    /// Whether a pool was sampled.
+    pub pool: bool,
+}
+
+/// Judges the factors of a serving fleet. Headroom is inside its program goodput, which therefore follows the demand.
+///
+/// ```
+/// use goodput_decide::adequacy::{ServingEvidence, judge_serving};
+/// let judged = judge_serving(&ServingEvidence { lives: 40, window_ns: 7 * 86_400_000_000_000, pool: true });
+/// assert!(judged.len() == 3 && judged.iter().all(|factor| factor.adequate));
+/// ```
+#[must_use]
+pub fn judge_serving(evidence: &ServingEvidence) -> Vec<Adequacy> {
+    let &ServingEvidence { lives, window_ns, pool } = evidence;
+    let adequate = lives >= INTERRUPTIONS;
+    let life = if lives == 1 { "life" } else { "lives" };
+    let few = if adequate { String::new() } else { format!(": several ({INTERRUPTIONS}) are needed") };
+    let runtime = Adequacy {
+        boundary: Boundary::Runtime,
+        adequate,
+        unit: "lives",
+        seen: Some(lives as f64),
+        needed: INTERRUPTIONS as f64,
+        no_failure: None,
+        sentence: format!("runtime goodput spans {lives} {life} of replicas{few}"),
+    };
+    let mut judged = Vec::new();
+    judged.extend(pool.then(|| demand(Boundary::Scheduling, window_ns as f64)));
+    judged.extend([runtime, demand(Boundary::Program, window_ns as f64)]);
     judged
 }
 
@@ -123,29 +162,22 @@ fn interruptions(count: u64) -> String {
     }
 }
 
-fn scheduling(window_ns: f64) -> Adequacy {
+/// A factor that follows the demand: its window holds whole cycles of it.
+fn demand(boundary: Boundary, window_ns: f64) -> Adequacy {
     let days = window_ns / DAY_NS;
     let whole = days.round().max(1.0);
     let adequate = days >= 1.0 - LEFT_OVER && (days - whole).abs() <= LEFT_OVER * days;
     let weeks = days / 7.0;
     let sentence = if !adequate {
         format!(
-            "scheduling goodput spans {days:.2} days, no whole demand cycles: choose a multiple of 24 h, better of 7 d"
+            "{boundary} goodput spans {days:.2} days, no whole demand cycles: choose a multiple of 24 h, better of 7 d"
         )
     } else if days < 7.0 * (1.0 - LEFT_OVER) {
-        format!("scheduling goodput spans {days:.1} days: whole daily cycles, no whole week")
+        format!("{boundary} goodput spans {days:.1} days: whole daily cycles, no whole week")
     } else {
-        format!("scheduling goodput spans {days:.1} days ({weeks:.1} weeks)")
+        format!("{boundary} goodput spans {days:.1} days ({weeks:.1} weeks)")
     };
-    Adequacy {
-        boundary: Boundary::Scheduling,
-        adequate,
-        unit: "days",
-        seen: Some(days),
-        needed: 1.0,
-        no_failure: None,
-        sentence,
-    }
+    Adequacy { boundary, adequate, unit: "days", seen: Some(days), needed: 1.0, no_failure: None, sentence }
 }
 
 #[cfg(test)]
@@ -183,9 +215,9 @@ mod tests {
 
     #[test]
     fn a_part_of_a_day_is_no_demand_cycle() {
-        assert!(!scheduling(0.4 * DAY_NS).adequate);
-        assert!(!scheduling(1.5 * DAY_NS).adequate);
-        assert!(scheduling(30.5 * DAY_NS).adequate);
-        assert!(scheduling(7.0 * DAY_NS).adequate);
+        assert!(!demand(Boundary::Scheduling, 0.4 * DAY_NS).adequate);
+        assert!(!demand(Boundary::Scheduling, 1.5 * DAY_NS).adequate);
+        assert!(demand(Boundary::Scheduling, 30.5 * DAY_NS).adequate);
+        assert!(demand(Boundary::Scheduling, 7.0 * DAY_NS).adequate);
     }
 }

@@ -65,8 +65,8 @@ pub fn timeline(view: &TimelineView) -> Result<String, fmt::Error> {
 pub fn serving(view: &ServingView) -> Result<String, fmt::Error> {
     let mut families = Families::default();
     let seconds = |ns: crate::view::Exact| Some(ns.as_i64() as f64 / 1e9);
-    families.gauge(Family::WindowStart, Vec::new(), seconds(view.window.from_ns));
-    families.gauge(Family::WindowEnd, Vec::new(), seconds(view.window.to_ns));
+    families.gauge(Family::WindowStart, Vec::new(), seconds(view.contract.window.from_ns));
+    families.gauge(Family::WindowEnd, Vec::new(), seconds(view.contract.window.to_ns));
     for row in &view.rows {
         let with = |name, value: &str| {
             let device = row.basis.device.clone().unwrap_or_default();

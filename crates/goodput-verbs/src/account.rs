@@ -47,7 +47,7 @@ pub fn account(request: &AccountRequest, inputs: &mut Inputs) -> Result<Answer<A
     let mut settings = request.report.settings()?;
     settings.job_limit = request.jobs + timelines.len();
     let mut answer = view(&records, &timelines, &inputs.report, &options, settings)?;
-    contract::state(&mut answer.view.contract, request.contract.as_deref())?;
+    contract::state(request.contract.as_deref(), |label, yaml| answer.view.contract.state(label, yaml))?;
     if request.days {
         answer.view.days = days(&records, &timelines, &options)?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use goodput_report::ContractView;
+use goodput_decide::contract::ContractError;
 
 use crate::error::{Place, VerbError};
 use crate::file_kind::{self, FileKind, Wanted};
@@ -17,11 +17,14 @@ const WANTED: Wanted = Wanted {
     },
 };
 
-/// Adds what the file states to the contract of a report.
-pub(crate) fn state(contract: &mut ContractView, file: Option<&Path>) -> Result<(), VerbError> {
+/// Gives what the file states, with the file's name, to the contract of a report.
+pub(crate) fn state(
+    file: Option<&Path>,
+    add: impl FnOnce(&str, &str) -> Result<(), ContractError>,
+) -> Result<(), VerbError> {
     let Some(file) = file else { return Ok(()) };
     let yaml = file_kind::text(file, &WANTED)?;
-    contract.state(&label(file), &yaml).map_err(|why| {
+    add(&label(file), &yaml).map_err(|why| {
         let place = Place { path: Some(label(file)), ..Place::default() };
         file_kind::instead(file, &WANTED, VerbError::new(why.to_string()).help(WANTED.help).at(place))
     })

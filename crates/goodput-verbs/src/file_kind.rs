@@ -160,6 +160,7 @@ impl FileKind {
             Self::Written(schema) if matches!(verb(schema), Some("account" | "timeline")) => of(&format!(
                 "lint {file}`, `goodput compare {file} AFTER.json` or `goodput baseline update HISTORY.jsonl {file}"
             )),
+            serving if is_serving_report(serving) => of(&format!("compare {file} AFTER.json")),
             Self::Trace => of(&format!("trace {file}")),
             Self::Plan => of(&format!("plan {file}")),
             Self::Sheet => of(&format!("lint {file}")),
@@ -167,7 +168,7 @@ impl FileKind {
             Self::Fleet => of(&format!("account {file}")),
             Self::Scenario => of(&format!("simulate {file} -o FOLDER")),
             Self::Contract => Some(format!(
-                "`--contract {file}` of `goodput account` and `goodput timeline` reads this file"
+                "`--contract {file}` of `goodput account`, `timeline` and `serving` reads this file"
             )),
             Self::Empty => {
                 Some("check that what writes it has finished, and that it is the right file".to_owned())
@@ -263,6 +264,11 @@ pub(crate) const REPORT: Wanted = Wanted {
 /// A report of account or timeline.
 pub(crate) fn is_report(kind: &FileKind) -> bool {
     matches!(kind, FileKind::Written(schema) if matches!(verb(schema), Some("account" | "timeline")))
+}
+
+/// A report of a serving fleet, which has ideals of its own.
+pub(crate) fn is_serving_report(kind: &FileKind) -> bool {
+    matches!(kind, FileKind::Written(schema) if verb(schema) == Some("serving"))
 }
 
 #[cfg(test)]

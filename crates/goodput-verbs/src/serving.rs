@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 
 use goodput_core::records::Symbol;
-use goodput_core::serving::{RowIdeal, ServingError, ServingRecords, WorkPhase, account};
+use goodput_core::serving::{RowIdeal, ServingError, ServingRecords, WorkPhase, account, days};
 use goodput_core::{Timestamp, Warning};
 use goodput_model::device::{Catalogue, Dtype};
 use goodput_model::{Architecture, Batch, FlopCounter, Recompute, Training};
@@ -19,7 +19,7 @@ use crate::error::VerbError;
 use crate::inputs::{Inputs, label};
 use crate::request::{ReportRequest, WindowRequest};
 use crate::trace::{self, Progress, TraceRequest};
-use crate::{Answer, device, model, time_argument};
+use crate::{Answer, contract, device, model, time_argument};
 
 /// `goodput serving`: logs of replicas, and what is known beside them.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -41,6 +41,8 @@ pub struct ServingRequest {
     pub kv_bits: Option<u32>,
     /// Traces of decode steps.
     pub traces: Vec<PathBuf>,
+    /// What is known of the measurement beside the logs (`examples/contract.yaml`).
+    pub contract: Option<PathBuf>,
     /// The window.
     pub window: WindowRequest,
     /// The report.
@@ -99,8 +101,11 @@ pub fn serving(
             });
         }
     }
-    let view =
+    let mut view =
         ServingView::new(&account, &records, &of_rows, traced, &inputs.report, &request.report.settings()?);
+    contract::state(request.contract.as_deref(), |label, yaml| view.contract.known.state(label, yaml))?;
+    let days = days(&records, account.window, ideal).map_err(|why| VerbError::new(why.to_string()))?;
+    view.add_days(&account, &days);
     let falls_short = inputs.report.is_degraded() || !account.warnings.is_empty();
     Ok(Answer { view, falls_short })
 }

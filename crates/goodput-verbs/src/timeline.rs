@@ -66,7 +66,7 @@ pub fn timeline(args: &TimelineRequest, inputs: &mut Inputs) -> Result<Answer<Ti
         &inputs.report,
         &settings,
     );
-    contract::state(&mut view.contract, args.contract.as_deref())?;
+    contract::state(args.contract.as_deref(), |label, yaml| view.contract.state(label, yaml))?;
     let falls_short = inputs.report.is_degraded() || !account.warnings.is_empty();
     Ok(Answer { view, falls_short })
 }

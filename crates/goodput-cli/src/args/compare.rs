@@ -33,17 +33,20 @@ impl LeverArg {
     goodput compare before.json after.json\n\n  \
     goodput account fleet.yaml --from 2026-11-02 --to 2026-11-16 --blocks day --format json -o before.json\n  \
     goodput account fleet.yaml --from 2026-11-16 --to 2026-11-30 --blocks day --format json -o after.json\n  \
-    goodput compare before.json after.json --lever pool --format html -o compare.html\n\n\
+    goodput compare before.json after.json --lever pool --format html -o compare.html\n\n  \
+    goodput serving week1.jsonl --format json -o before.json && goodput serving week2.jsonl --format json -o after.json\n  \
+    goodput compare before.json after.json\n\n\
 Exit status: 0 accept; 1 reject or not decided; 2 the reports have no comparison.\n\
 How the verdict is made, and how often it errs: docs/compare.md.")]
 pub struct CompareArgs {
-    /// The report before the change: JSON of goodput account or goodput timeline.
+    /// The report before the change: JSON of goodput account, goodput timeline or goodput serving.
     #[arg(value_name = "BEFORE.json")]
     pub before: PathBuf,
     /// The report after it.
     #[arg(value_name = "AFTER.json")]
     pub after: PathBuf,
-    /// Whose product decides. Without it: the pool's for reports of fleets, the job's for those of one job.
+    /// Whose product decides. Without it: the pool's for reports of fleets, the job's for those of one job. Reports of goodput
+    /// serving are judged on their deployment's own product.
     #[arg(long, value_name = "WHOSE", value_enum)]
     pub lever: Option<LeverArg>,
     /// Confidence of the intervals.

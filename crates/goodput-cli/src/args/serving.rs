@@ -38,6 +38,9 @@ pub struct ServingArgs {
     /// Step traces of decode: files, or directories of them. They say what a step waits for.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub trace: Vec<PathBuf>,
+    /// What is known of the measurement beside the logs: workload, quality gate, system, timing (examples/contract.yaml).
+    #[arg(long, value_name = "FILE.yaml")]
+    pub contract: Option<PathBuf>,
     /// The window.
     #[command(flatten)]
     pub window: WindowArgs,

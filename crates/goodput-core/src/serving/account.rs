@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::capacity::CapacityTime;
 use crate::records::{SourceRef, Symbol};
-use crate::time::{EmptyWindow, Interval, Timestamp, Window};
+use crate::time::{EmptyWindow, Interval, NS_PER_SECOND, Timestamp, Window};
 use crate::warning::Warning;
 
 use super::ServingRow;
@@ -149,10 +149,42 @@ pub fn account(
     let events = sorted_events(std::mem::take(&mut records.events), &mut counts);
     records.events = events;
     sort_samples(&mut records.samples, &mut counts);
-    let records = &*records;
+    let account = over(records, window, window.to().max(last), counts, &ideal);
+    if account.lives.is_empty() { Err(ServingError::NothingPlaced) } else { Ok(account) }
+}
+
+/// The account of every whole day of an account's window, from its start; a part of a day at the end is left out.
+/// `records` are those that [`account`] put in order.
+///
+/// # Errors
+/// [`ServingError`] when no replica is placed.
+pub fn days(
+    records: &ServingRecords,
+    window: Window,
+    ideal: impl Fn(u32, Symbol) -> RowIdeal,
+) -> Result<Vec<ServingAccount>, ServingError> {
+    const DAY_NS: i64 = 86_400 * NS_PER_SECOND;
+    let end = window.to().max(last_evidence(records).ok_or(ServingError::NothingPlaced)?);
+    let starts = (0..window.duration_ns() / DAY_NS).map(|day| window.from().as_nanos() + day * DAY_NS);
+    starts
+        .map(|from| {
+            let day = Window::new(Timestamp::from_nanos(from), Timestamp::from_nanos(from + DAY_NS))?;
+            Ok(over(records, day, end, Counts::default(), &ideal))
+        })
+        .collect()
+}
+
+/// The account over a window of records in order. A replica that is not released holds its devices to `end`.
+fn over(
+    records: &ServingRecords,
+    window: Window,
+    end: Timestamp,
+    counts: Counts,
+    ideal: &impl Fn(u32, Symbol) -> RowIdeal,
+) -> ServingAccount {
     let mut summing = Summing {
         window,
-        ideal: &ideal,
+        ideal,
         records,
         rows: Vec::new(),
         row_of: HashMap::new(),
@@ -166,12 +198,9 @@ pub fn account(
     for replica in 0..u32::try_from(records.replicas.len()).unwrap_or(u32::MAX) {
         let own_events = split(&mut events, |event| event.replica == replica);
         let own_samples = split(&mut samples, |sample| sample.replica == replica);
-        summing.replica(replica, own_events, own_samples, window.to().max(last));
+        summing.replica(replica, own_events, own_samples, end);
     }
-    if summing.lives.is_empty() {
-        return Err(ServingError::NothingPlaced);
-    }
-    Ok(summing.finish())
+    summing.finish()
 }
 
 fn last_evidence(records: &ServingRecords) -> Option<Timestamp> {

@@ -11,7 +11,7 @@ mod pool;
 mod records;
 mod work;
 
-pub use account::{DeploymentRow, ServingAccount, ServingError, account};
+pub use account::{DeploymentRow, ServingAccount, ServingError, account, days};
 pub use lifecycle::{HeldUse, Life, Stretch, lives};
 pub use lifetimes::{LIFETIMES, LifetimeShare, median_ns};
 pub use pool::PoolAccount;

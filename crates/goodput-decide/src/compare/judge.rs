@@ -10,12 +10,12 @@ use super::statistical::StatisticalEfficiency;
 use super::{Comparison, Options, Refused, TimeToResult};
 use crate::adequacy::{self, Adequacy};
 use crate::contract::{Contract, Difference, Gate, Touches};
-use crate::report::{CapacityTime, Report};
+use crate::report::{CapacityTime, Report, WindowStamps};
 
 /// Windows whose lengths differ by up to this share are of equal length.
 const EQUAL_LENGTH: f64 = 0.05;
 
-const SIDES: [&str; 2] = ["BEFORE", "AFTER"];
+pub(super) const SIDES: [&str; 2] = ["BEFORE", "AFTER"];
 
 /// Whose product decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,20 @@ pub enum Lever {
     Job,
     /// The pool's MPG. For levers that move capacity between jobs.
     Pool,
+    /// A serving deployment's: serving runtime x serving program goodput.
+    Deployment,
+}
+
+impl Lever {
+    /// The word for programs.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Job => "job",
+            Self::Pool => "pool",
+            Self::Deployment => "deployment",
+        }
+    }
 }
 
 /// What follows from a comparison.
@@ -56,6 +70,28 @@ pub struct Ratio {
     pub value: f64,
     /// Its interval; `None` where there is too little to draw from.
     pub interval: Option<Interval>,
+}
+
+impl Ratio {
+    /// The product of the ratios of the deciding factors, with what the bootstrap made of each.
+    pub(super) fn of_product(
+        factors: &[FactorMove],
+        deviations: Vec<Option<Deviations>>,
+        options: &Options,
+    ) -> Result<Self, Refused> {
+        let ratios: Vec<trade::Ratio> = factors
+            .iter()
+            .filter(|f| f.decides)
+            .map(|f| trade::Ratio { boundary: f.boundary, value: f.ratio.value })
+            .collect();
+        let judged = Trade::judge(&ratios)?;
+        let deciding: Option<Vec<Deviations>> =
+            factors.iter().zip(deviations).filter(|(f, _)| f.decides).map(|(_, d)| d).collect();
+        let interval = deciding
+            .and_then(|parts| bootstrap::product(&parts))
+            .and_then(|drawn| bootstrap::interval(judged.product, &drawn, options.confidence));
+        Ok(Self { value: judged.product, interval })
+    }
 }
 
 /// One factor before and after.
@@ -96,25 +132,19 @@ pub fn compare(before: &Report, after: &Report, options: &Options) -> Result<Com
     let drawn = factors(before, after, &differences, lever, options)?;
     let (factors, deviations): (Vec<FactorMove>, Vec<Option<Deviations>>) = drawn.into_iter().unzip();
 
-    let ratios: Vec<trade::Ratio> = factors
-        .iter()
-        .filter(|f| f.decides)
-        .map(|f| trade::Ratio { boundary: f.boundary, value: f.ratio.value })
-        .collect();
-    let judged = Trade::judge(&ratios)?;
-    let deciding: Option<Vec<Deviations>> =
-        factors.iter().zip(deviations).filter(|(f, _)| f.decides).map(|(_, d)| d).collect();
-    let interval = deciding
-        .and_then(|parts| bootstrap::product(&parts))
-        .and_then(|drawn| bootstrap::interval(judged.product, &drawn, options.confidence));
-    let product = Ratio { value: judged.product, interval };
-
+    let product = Ratio::of_product(&factors, deviations, options)?;
     let statistical = StatisticalEfficiency::between(&contracts[0], &contracts[1]);
     let gates = contracts.each_ref().map(Contract::gate);
     let adequacy = [adequacy_of(before, &contracts[0]), adequacy_of(after, &contracts[1])];
     let policy = differences.iter().any(|d| d.condition.touches == Touches::Policy);
-    let (verdict, reasons) =
-        verdict(&gates, &factors, product, &adequacy, statistical.as_ref(), policy && lever == Lever::Job);
+    let judged = Judged {
+        gates: &gates,
+        factors: &factors,
+        product,
+        adequacy: &adequacy,
+        statistical: statistical.as_ref(),
+    };
+    let (verdict, reasons) = verdict(judged, policy && lever == Lever::Job);
     let program = factors.iter().find(|f| f.boundary == Boundary::Program);
     // Where only step times are known, the ratio of any two program factors will do: it cancels in the pace.
     let programs = program.map(|f| f.values.unwrap_or_else(|| relative(f.ratio.value)));
@@ -155,18 +185,7 @@ fn comparable(before: &Report, after: &Report) -> Result<(), Refused> {
     if before == after {
         return Err(Refused::Same);
     }
-    let mut lengths = [0.0; 2];
-    for ((contract, side), length) in [one, other].into_iter().zip(SIDES).zip(&mut lengths) {
-        let (from_ns, to_ns) = (contract.window.from_ns.0, contract.window.to_ns.0);
-        if to_ns <= from_ns {
-            return Err(Refused::EmptyWindow { side, from_ns, to_ns });
-        }
-        *length = (to_ns - from_ns) as f64 / 3.6e12;
-    }
-    let [before_h, after_h] = lengths;
-    if (after_h / before_h).max(before_h / after_h) > 1.0 + EQUAL_LENGTH {
-        return Err(Refused::Lengths { before_h, after_h });
-    }
+    equal_lengths([&one.window, &other.window])?;
     if let (Report::Timeline(a), Report::Timeline(b)) = (before, after)
         && let (Some(job), true) = (&a.job, a.job == b.job)
     {
@@ -195,6 +214,23 @@ fn comparable(before: &Report, after: &Report) -> Result<(), Refused> {
     Ok(())
 }
 
+/// Refuses windows of no length, or of different ones.
+pub(super) fn equal_lengths(windows: [&WindowStamps; 2]) -> Result<(), Refused> {
+    let mut lengths = [0.0; 2];
+    for ((window, side), length) in windows.into_iter().zip(SIDES).zip(&mut lengths) {
+        let (from_ns, to_ns) = (window.from_ns.0, window.to_ns.0);
+        if to_ns <= from_ns {
+            return Err(Refused::EmptyWindow { side, from_ns, to_ns });
+        }
+        *length = (to_ns - from_ns) as f64 / 3.6e12;
+    }
+    let [before_h, after_h] = lengths;
+    if (after_h / before_h).max(before_h / after_h) > 1.0 + EQUAL_LENGTH {
+        return Err(Refused::Lengths { before_h, after_h });
+    }
+    Ok(())
+}
+
 fn measured(report: &Report, side: usize) -> Result<Contract, Refused> {
     report.contract().measured().map_err(|field| Refused::UnknownCondition { side: SIDES[side], field })
 }
@@ -204,6 +240,7 @@ fn lever(report: &Report, differences: &[Difference], options: &Options) -> Resu
     let policy = differences.iter().find(|d| d.condition.touches == Touches::Policy);
     match (options.lever, policy) {
         (Some(Lever::Pool), _) if !fleet => Err(Refused::NoPool),
+        (Some(Lever::Deployment), _) => Err(Refused::NoDeployment),
         (Some(lever), _) => Ok((lever, "as asked with --lever".to_owned())),
         (None, Some(d)) if fleet => {
             Ok((Lever::Pool, format!("the {} differs, which moves capacity between jobs", d.condition.label)))
@@ -365,15 +402,18 @@ fn adequacy_of(report: &Report, contract: &Contract) -> Vec<Adequacy> {
     adequacy::judge(&adequacy::Evidence { mtbf_hours, ..report.evidence() })
 }
 
+/// What a verdict rests on.
+pub(super) struct Judged<'a> {
+    pub gates: &'a [Gate; 2],
+    pub factors: &'a [FactorMove],
+    pub product: Ratio,
+    pub adequacy: &'a [Vec<Adequacy>; 2],
+    pub statistical: Option<&'a StatisticalEfficiency>,
+}
+
 /// The verdict, and why.
-fn verdict(
-    gates: &[Gate; 2],
-    factors: &[FactorMove],
-    product: Ratio,
-    adequacy: &[Vec<Adequacy>; 2],
-    statistical: Option<&StatisticalEfficiency>,
-    only_the_pool_tells: bool,
-) -> (Verdict, Vec<String>) {
+pub(super) fn verdict(judged: Judged<'_>, only_the_pool_tells: bool) -> (Verdict, Vec<String>) {
+    let Judged { gates, factors, product, adequacy, statistical } = judged;
     if let Gate::Failed { metric } = &gates[1] {
         let reason = format!(
             "the quality gate on {metric} failed after the change: no speed makes up for a result that does not count"
@@ -401,8 +441,11 @@ fn verdict(
     let Some(Interval { low, high }) = product.interval else {
         let unit =
             factors.iter().find(|f| f.decides && f.ratio.interval.is_none()).map_or("samples", |f| f.unit);
-        let remedy =
-            if unit == "days" { ": write both reports with `goodput account --blocks day`" } else { "" };
+        let remedy = match unit {
+            "days" => ": write both reports with `goodput account --blocks day`",
+            super::serving::DAYS => ": account windows of three days or more, better of whole weeks",
+            _ => "",
+        };
         open.insert(
             0,
             format!("the product has no interval: fewer than {} {unit} on a side{remedy}", bootstrap::FEWEST),

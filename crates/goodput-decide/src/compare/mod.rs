@@ -8,12 +8,14 @@ mod blocks;
 mod judge;
 mod refused;
 mod result;
+mod serving;
 mod statistical;
 
 pub use bootstrap::Interval;
 pub use judge::{FactorMove, Lever, Ratio, Verdict, compare};
 pub use refused::Refused;
 pub use result::TimeToResult;
+pub use serving::compare_serving;
 pub use statistical::StatisticalEfficiency;
 
 use goodput_core::OutOfRange;

@@ -87,6 +87,44 @@ pub enum Refused {
         "--lever pool: a report of one job has no scheduling goodput; compare two reports of goodput account"
     )]
     NoPool,
+    /// A training report has no deployment.
+    #[error("the lever of a deployment is for two reports of goodput serving")]
+    NoDeployment,
+    /// A deployment has one product.
+    #[error("--lever: reports of goodput serving are judged on the deployment's own product; leave it out")]
+    NoLever,
+    /// A serving fleet against training.
+    #[error(
+        "`schema`: BEFORE is {before}, AFTER is {after}: serving has ideals of its own (memory bandwidth, arithmetic of prompts) and has no \
+         ratio with training; compare two reports of goodput serving, or two of training"
+    )]
+    ServingAndTraining {
+        /// Schema before.
+        before: String,
+        /// Schema after.
+        after: String,
+    },
+    /// Several deployments have no common factor.
+    #[error(
+        "{side}: `rows` holds {names}: rows have ideals of their own and are not averaged; account the log of one deployment on one kind of device"
+    )]
+    Deployments {
+        /// `BEFORE` or `AFTER`.
+        side: &'static str,
+        /// The rows.
+        names: String,
+    },
+    /// Other weights, another device.
+    #[error(
+        "`rows[0].basis`: BEFORE divides by {before}, AFTER by {after}: program goodput of different ideals has no ratio; \
+         judge such a change by tokens a held device-hour at the same load, under its quality gate"
+    )]
+    Floors {
+        /// Before.
+        before: String,
+        /// After.
+        after: String,
+    },
     /// A factor that is no number in the report.
     #[error(
         "{side}: `{field}` is {value}, expected a share between 0 and 1: the report is damaged or was edited"

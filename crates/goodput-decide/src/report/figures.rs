@@ -52,13 +52,18 @@ impl Contract {
     /// # Errors
     /// The name of a condition that is none.
     pub fn measured(&self) -> Result<contract::Contract, String> {
-        let mut measured = contract::Contract::default();
-        for StatedCondition { field, value, source } in &self.conditions {
-            let of = contract::condition(field).ok_or_else(|| field.clone())?;
-            measured.insert(of, Known { value: value.clone(), source: *source });
-        }
-        Ok(measured)
+        measured(&self.conditions)
     }
+}
+
+/// The contract of conditions; the name of one that is none.
+pub(super) fn measured(conditions: &[StatedCondition]) -> Result<contract::Contract, String> {
+    let mut measured = contract::Contract::default();
+    for StatedCondition { field, value, source } in conditions {
+        let of = contract::condition(field).ok_or_else(|| field.clone())?;
+        measured.insert(of, Known { value: value.clone(), source: *source });
+    }
+    Ok(measured)
 }
 
 /// One day of a fleet.

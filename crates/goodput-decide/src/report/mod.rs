@@ -4,12 +4,17 @@
 
 mod exact;
 mod figures;
+mod serving;
 
 pub use exact::Exact;
 pub use figures::{
     CapacityTime, Contract, Coverage, Cycle, Day, Factor, FactorBounds, Ideal, Job, Loss, Measured, Pool,
     ProgramBasis, Ranks, Samples, Software, StatedCondition, StepBlock, StepTimes, Steps, Waits,
     WindowStamps,
+};
+
+pub use serving::{
+    ServingContract, ServingDay, ServingIdeals, ServingMeasure, ServingReport, ServingRow, ServingWork,
 };
 
 use serde::Deserialize;
@@ -99,6 +104,15 @@ pub enum ReportError {
         /// What the parser says.
         why: String,
     },
+    /// A serving fleet where a training job or fleet is asked for.
+    #[error(
+        "{label}: a report of goodput serving: its rows have ideals of their own and stand apart from training; \
+         `goodput compare` compares two of them"
+    )]
+    Serving {
+        /// The file.
+        label: String,
+    },
     /// JSON of something else.
     #[error(
         "{label}: its `schema` is {found}, expected goodput.account/1 or goodput.timeline/1; write it with `--format json`"
@@ -111,24 +125,39 @@ pub enum ReportError {
     },
 }
 
+impl ReportError {
+    fn malformed(label: &str, error: &serde_json::Error) -> Self {
+        Self::Malformed {
+            label: label.to_owned(),
+            line: error.line(),
+            column: error.column(),
+            why: in_words(&error.to_string()),
+        }
+    }
+}
+
+/// The word under `schema` of a JSON document.
+///
+/// # Errors
+/// [`ReportError::Malformed`] for what is no JSON object.
+pub fn schema(label: &str, json: &[u8]) -> Result<Option<String>, ReportError> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: Option<String>,
+    }
+    let header: Header = serde_json::from_slice(json).map_err(|e| ReportError::malformed(label, &e))?;
+    Ok(header.schema)
+}
+
 impl Report {
     /// Reads a report from the text of its JSON. `label` names it in errors.
     ///
     /// # Errors
     /// [`ReportError`] with line and column, or with the schema that was found.
     pub fn read(label: &str, json: &[u8]) -> Result<Self, ReportError> {
-        #[derive(Deserialize)]
-        struct Header {
-            schema: Option<String>,
-        }
-        let malformed = |e: serde_json::Error| ReportError::Malformed {
-            label: label.to_owned(),
-            line: e.line(),
-            column: e.column(),
-            why: in_words(&e.to_string()),
-        };
-        let header: Header = serde_json::from_slice(json).map_err(malformed)?;
-        match header.schema.as_deref() {
+        let malformed = |e: serde_json::Error| ReportError::malformed(label, &e);
+        match schema(label, json)?.as_deref() {
+            Some(ServingReport::SCHEMA) => Err(ReportError::Serving { label: label.to_owned() }),
             Some("goodput.account/1") => serde_json::from_slice(json).map(Self::Account).map_err(malformed),
             Some("goodput.timeline/1") => serde_json::from_slice(json).map(Self::Timeline).map_err(malformed),
             other => Err(ReportError::OtherSchema {

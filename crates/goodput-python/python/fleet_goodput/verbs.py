@@ -257,6 +257,7 @@ def serving(
     weight_bits: int | None = None,
     kv_bits: int | None = None,
     traces: Iterable[Path] = (),
+    contract: Path | None = None,
     from_: Time | None = None,
     to: Time | None = None,
     time_zone: str | None = None,
@@ -277,6 +278,8 @@ def serving(
         Bits of a stored weight and of a cached value, where they are not the dtype's.
     traces
         Step traces of decode: they say what a step waits for.
+    contract
+        What is known of the measurement beside the logs, for :func:`compare` (``examples/contract.yaml``).
     from_, to, time_zone, price, currency
         As for :func:`timeline`.
 
@@ -298,6 +301,7 @@ def serving(
         "weight_bits": weight_bits,
         "kv_bits": kv_bits,
         "traces": _paths(traces),
+        "contract": None if contract is None else os.fspath(contract),
         "window": _window(from_, to, time_zone),
         "report": {"title": title, "price": price, "currency": currency},
     }

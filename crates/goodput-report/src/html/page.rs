@@ -9,7 +9,10 @@ use super::drawings::Drawing;
 use super::palette;
 use crate::number::{UNKNOWN, device_hours, factor, percent};
 use crate::table::{Cell, Column, Detail, Table};
-use crate::view::{ContractView, Exact, FactorBoundsView, LedgerView, LossView, ReadReportView, WarningView};
+use crate::view::{
+    ContractView, Exact, FactorBoundsView, FactorStatisticsView, KnownConditions, LedgerView, LossView,
+    ReadReportView, WarningView,
+};
 use crate::{table, words};
 
 /// All that the template knows.
@@ -199,6 +202,19 @@ pub(super) fn warning_section(warnings: &[WarningView]) -> Option<Section> {
     })
 }
 
+/// What is known of a contract: in sentences, by name, and condition by condition.
+pub(super) fn contract_blocks(
+    known: &KnownConditions,
+    statistics: &[FactorStatisticsView],
+    definitions: Vec<(&'static str, String)>,
+) -> Vec<Block> {
+    vec![
+        Block::Lines(words::contract(known, statistics)),
+        Block::Definitions(definitions),
+        Block::Table("Conditions and where they are known from".to_owned(), table::conditions(known)),
+    ]
+}
+
 /// What every figure is measured over.
 pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> Section {
     let software: Vec<_> = contract.software.iter().map(|s| format!("{} {}", s.name, s.version)).collect();
@@ -251,11 +267,7 @@ pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> S
         id: "contract",
         title: "The contract",
         intro: "Two reports may be compared when these agree.".to_owned(),
-        blocks: vec![
-            Block::Lines(words::contract(contract)),
-            Block::Definitions(definitions),
-            Block::Table("Conditions and where they are known from".to_owned(), table::conditions(contract)),
-        ],
+        blocks: contract_blocks(&contract.known, &contract.statistics, definitions),
     }
 }
 

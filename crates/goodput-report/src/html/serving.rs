@@ -1,7 +1,7 @@
 //! The page of `goodput serving`.
 
 use super::drawings::{self, Drawing, Segment, StackRow};
-use super::page::{Block, Page, Section, Tile, read_section, warning_section};
+use super::page::{Block, Page, Section, Tile, contract_blocks, read_section, warning_section};
 use super::palette;
 use crate::number::{device_hours, duration, percent};
 use crate::table;
@@ -15,11 +15,12 @@ pub(super) fn page(view: &ServingView) -> Page {
     sections.extend(pools(view));
     sections.push(lifetimes(view));
     sections.extend(lanes(view));
+    sections.push(contract(view));
     sections.push(read_section(&view.read_report));
     sections.extend(warning_section(&view.warnings));
     Page {
         title: words::serving_title(view),
-        window: words::window(&view.window),
+        window: words::window(&view.contract.window),
         lines: vec![words::SERVING_SCOPE.to_owned()],
         generated_by: view.generated_by.clone(),
         levels: Vec::new(),
@@ -244,8 +245,34 @@ fn lifetimes(view: &ServingView) -> Section {
     }
 }
 
+fn contract(view: &ServingView) -> Section {
+    let contract = &view.contract;
+    let timing = &contract.timing_boundary;
+    let types =
+        if contract.device_types.is_empty() { "not stated" } else { &contract.device_types.join(", ") };
+    let definitions = vec![
+        ("window", format!("{} to {}, half-open", contract.window.from, contract.window.to)),
+        ("scope", "serving: no ratio, sum or mean with training".to_owned()),
+        ("denominator", contract.denominator.replace('_', " ")),
+        ("devices", format!("at most {} at once ({types})", contract.devices)),
+        ("held", timing.held.to_owned()),
+        ("productive", timing.productive.to_owned()),
+        (
+            "stamp resolution",
+            timing.stamp_resolution_ns.map_or_else(|| "not stated".to_owned(), |ns| duration(ns.as_i64())),
+        ),
+        ("made by", view.generated_by.clone()),
+    ];
+    Section {
+        id: "contract",
+        title: "The contract",
+        intro: "Two reports may be compared when these agree.".to_owned(),
+        blocks: contract_blocks(&contract.known, &contract.statistics, definitions),
+    }
+}
+
 fn lanes(view: &ServingView) -> Option<Section> {
-    let drawing = drawings::replicas(&view.lanes, &view.window)?;
+    let drawing = drawings::replicas(&view.lanes, &view.contract.window)?;
     let mut blocks = vec![Block::Drawing(drawing)];
     if view.lanes.omitted > 0 {
         blocks.push(Block::Notes(vec![format!("{} more replicas are not drawn.", view.lanes.omitted)]));

@@ -50,7 +50,7 @@ fn header(page: &mut Page, view: &AccountView) {
     for line in words::fleet_contract(view) {
         page.line(&line);
     }
-    for line in words::contract(&view.contract) {
+    for line in words::contract(&view.contract.known, &view.contract.statistics) {
         page.note(&line);
     }
 }

@@ -9,8 +9,11 @@ use crate::words;
 pub(super) fn render(view: &ServingView, style: TerminalStyle) -> String {
     let mut page = Page::new(style);
     page.heading(&words::serving_title(view));
-    page.line(&words::window(&view.window));
+    page.line(&words::window(&view.contract.window));
     page.note(words::SERVING_SCOPE);
+    for line in words::contract(&view.contract.known, &view.contract.statistics) {
+        page.note(&line);
+    }
     for row in &view.rows {
         page.heading(&words::serving_row_title(row));
         words::serving_basis(row).iter().for_each(|line| page.line(line));

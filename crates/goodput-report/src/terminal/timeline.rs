@@ -44,7 +44,7 @@ fn header(page: &mut Page, view: &TimelineView) {
     for line in words::job_contract(view) {
         page.line(&line);
     }
-    for line in words::contract(&view.contract) {
+    for line in words::contract(&view.contract.known, &view.contract.statistics) {
         page.note(&line);
     }
 }

@@ -9,7 +9,7 @@ use goodput_records::ReadReport;
 use serde::Serialize;
 
 use super::classes::WorkloadClassView;
-use super::conditions::{DayView, Measurements};
+use super::conditions::{DayView, KnownConditions, Measurements};
 use super::contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, denominator_key,
 };
@@ -215,9 +215,8 @@ fn contract(account: &FleetAccount, records: &FleetRecords, settings: &ViewSetti
             ..CoverageView::of(chain)
         },
         commits,
-        conditions: Vec::new(),
+        known: KnownConditions::default(),
         statistics: Vec::new(),
-        measured: Default::default(),
         measurements: Measurements::default(),
     }
     .recorded(measured, &pools, true)

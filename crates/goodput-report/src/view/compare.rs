@@ -2,9 +2,9 @@
 
 use goodput_core::Boundary;
 use goodput_decide::adequacy::Adequacy;
-use goodput_decide::compare::{Comparison, FactorMove, Interval, Lever, Options, Ratio, Verdict};
+use goodput_decide::compare::{Comparison, FactorMove, Interval, Options, Ratio, Verdict};
 use goodput_decide::contract::{Gate, Known, Source};
-use goodput_decide::report::Report;
+use goodput_decide::report::{Report, ServingReport, ServingRow};
 use serde::Serialize;
 
 use super::exact::Exact;
@@ -64,6 +64,8 @@ pub struct MeasuredSideView {
     pub scope: String,
     /// The job, where it is one.
     pub job: Option<String>,
+    /// The serving deployment and its device.
+    pub deployment: Option<String>,
     /// Start of its window, ns since 1970.
     pub from_ns: Exact,
     /// End of its window.
@@ -201,7 +203,7 @@ impl CompareView {
     /// The view of a comparison. `sides` are the reports with their names.
     pub fn new(
         found: &Comparison,
-        sides: [(&str, &Report); 2],
+        sides: [(&str, ComparedReport<'_>); 2],
         options: &Options,
         settings: &ViewSettings,
     ) -> Self {
@@ -215,7 +217,7 @@ impl CompareView {
             after: side(after, &found.gates[1]),
             verdict: found.verdict.key(),
             reasons: found.reasons.clone(),
-            lever: if found.lever == Lever::Job { "job" } else { "pool" },
+            lever: found.lever.key(),
             lever_because: found.lever_because.clone(),
             confidence: options.confidence,
             resamples: options.resamples,
@@ -249,7 +251,25 @@ impl CompareView {
     }
 }
 
-fn side((label, report): (&str, &Report), gate: &Gate) -> MeasuredSideView {
+/// A report that was compared.
+#[derive(Debug, Clone, Copy)]
+pub enum ComparedReport<'a> {
+    /// A training job or a fleet of them.
+    Training(&'a Report),
+    /// A serving fleet.
+    Serving(&'a ServingReport),
+}
+
+fn side((label, measured): (&str, ComparedReport<'_>), gate: &Gate) -> MeasuredSideView {
+    let quality_gate = match gate {
+        Gate::Passed { .. } => "passed",
+        Gate::Failed { .. } => "failed",
+        Gate::NotStated => "not_stated",
+    };
+    let report = match measured {
+        ComparedReport::Training(report) => report,
+        ComparedReport::Serving(report) => return serving_side(label, report, quality_gate),
+    };
     let contract = report.contract();
     let settled = |boundary| report.factors().get(boundary).and_then(|f| f.settled);
     MeasuredSideView {
@@ -259,18 +279,35 @@ fn side((label, report): (&str, &Report), gate: &Gate) -> MeasuredSideView {
             Report::Timeline(job) => job.job.clone(),
             Report::Account(_) => None,
         },
+        deployment: None,
         from_ns: Exact(contract.window.from_ns.0),
         to_ns: Exact(contract.window.to_ns.0),
         denominator: contract.denominator.clone(),
         devices: contract.devices,
-        quality_gate: match gate {
-            Gate::Passed { .. } => "passed",
-            Gate::Failed { .. } => "failed",
-            Gate::NotStated => "not_stated",
-        },
+        quality_gate,
         scheduling: settled(Boundary::Scheduling),
         runtime: settled(Boundary::Runtime),
         program: settled(Boundary::Program),
+    }
+}
+
+fn serving_side(label: &str, report: &ServingReport, quality_gate: &'static str) -> MeasuredSideView {
+    let contract = &report.contract;
+    let row = report.rows.first();
+    let measure = |key| row.and_then(|row| row.measure(key));
+    MeasuredSideView {
+        report: label.to_owned(),
+        scope: "serving".to_owned(),
+        job: None,
+        deployment: row.map(ServingRow::name),
+        from_ns: Exact(contract.window.from_ns.0),
+        to_ns: Exact(contract.window.to_ns.0),
+        denominator: contract.denominator.clone(),
+        devices: contract.devices,
+        quality_gate,
+        scheduling: measure("scheduling"),
+        runtime: measure("runtime"),
+        program: measure("program_decode_weights").or_else(|| measure("program_prefill")),
     }
 }
 

@@ -3,7 +3,7 @@
 use goodput_core::Boundary;
 use goodput_core::runtime::{Cycle, Measured, RuntimeAccount, Samples};
 use goodput_decide::adequacy::{self, Adequacy, Evidence};
-use goodput_decide::contract::{CONDITIONS, Contract, ContractError};
+use goodput_decide::contract::{CONDITIONS, Condition, Contract, ContractError, Gate, Known, Source};
 use serde::Serialize;
 
 use super::contract::ContractView;
@@ -21,6 +21,68 @@ pub struct ConditionView {
     pub value: String,
     /// `records` or `stated`.
     pub source: &'static str,
+}
+
+/// The conditions that are known of a measurement.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct KnownConditions {
+    /// In the order of the contract, each with where it is known from.
+    pub conditions: Vec<ConditionView>,
+    #[serde(skip)]
+    measured: Contract,
+}
+
+impl KnownConditions {
+    /// What the records say; an empty value says nothing.
+    pub(crate) fn from_records<'a>(conditions: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        let mut known = Self { conditions: Vec::new(), measured: Contract::from_records(conditions) };
+        known.refresh();
+        known
+    }
+
+    /// Adds what a YAML file states. `label` names it in errors.
+    ///
+    /// # Errors
+    /// [`ContractError`] for an unknown key, a value of the wrong kind, or one that contradicts the records.
+    pub fn state(&mut self, label: &str, yaml: &str) -> Result<(), ContractError> {
+        self.measured.state(label, yaml)?;
+        self.refresh();
+        Ok(())
+    }
+
+    fn refresh(&mut self) {
+        let view = |(of, known): (&'static Condition, &Known)| ConditionView {
+            field: of.key,
+            label: of.label,
+            value: known.value.clone(),
+            source: match known.source {
+                Source::Records => "records",
+                Source::Stated => "stated",
+            },
+        };
+        self.conditions = self.measured.conditions().map(view).collect();
+    }
+
+    /// Conditions that nobody states, in words.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = &'static str> {
+        CONDITIONS.iter().filter(|of| self.measured.get(of.key).is_none()).map(|of| of.label)
+    }
+
+    /// The quality gate in words.
+    pub(crate) fn gate(&self) -> String {
+        match self.measured.gate() {
+            Gate::Passed { metric } => format!("quality gate on {metric}: passed"),
+            Gate::Failed { metric } => format!("quality gate on {metric}: failed"),
+            Gate::NotStated => "quality gate: not stated".to_owned(),
+        }
+    }
+}
+
+/// Several values as one, each once, in order.
+pub(crate) fn one(mut values: Vec<String>) -> String {
+    values.sort();
+    values.dedup();
+    values.join(", ")
 }
 
 /// How one factor was measured, and whether its window is long enough.
@@ -50,6 +112,35 @@ pub struct FactorStatisticsView {
     pub spread: Option<f64>,
     /// Percentiles of step times.
     pub percentiles: Option<StepTimesView>,
+}
+
+impl FactorStatisticsView {
+    /// A judged window; centre and spread are of nothing yet.
+    pub(crate) fn judged(judged: Adequacy, denominator: &'static str) -> Self {
+        Self {
+            factor: judged.boundary.key(),
+            denominator,
+            unit: judged.unit,
+            trials: judged.seen,
+            needed: judged.needed,
+            adequate: judged.adequate,
+            no_failure_probability: judged.no_failure,
+            sentence: judged.sentence,
+            of: "nothing",
+            centre: None,
+            spread: None,
+            percentiles: None,
+        }
+    }
+
+    /// Mean and standard deviation of samples, where there are enough.
+    pub(crate) fn mean(self, of: &'static str, samples: &[f64]) -> Self {
+        let n = samples.len() as f64;
+        let mean = samples.iter().sum::<f64>() / n;
+        let square = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        Self { of, centre: finite(mean), spread: finite(square.sqrt()), ..self }
+    }
 }
 
 /// What the statistics are made from: kept so that a stated MTBF can be judged with it.
@@ -96,30 +187,13 @@ impl Measurements {
     }
 
     fn factor(&self, judged: Adequacy) -> FactorStatisticsView {
-        let mut view = FactorStatisticsView {
-            factor: judged.boundary.key(),
-            denominator: self.scheduling_denominator,
-            unit: judged.unit,
-            trials: judged.seen,
-            needed: judged.needed,
-            adequate: judged.adequate,
-            no_failure_probability: judged.no_failure,
-            sentence: judged.sentence,
-            of: "nothing",
-            centre: None,
-            spread: None,
-            percentiles: None,
-        };
-        match judged.boundary {
+        let boundary = judged.boundary;
+        let mut view = FactorStatisticsView::judged(judged, self.scheduling_denominator);
+        match boundary {
             Boundary::Scheduling => {}
             Boundary::Runtime => {
                 view.denominator = "held";
-                let n = self.cycles.len() as f64;
-                let mean = self.cycles.iter().sum::<f64>() / n;
-                let square = self.cycles.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / (n - 1.0);
-                view.of = "runtime goodput of a cycle between interruptions";
-                view.centre = Some(mean).filter(|v| v.is_finite());
-                view.spread = Some(square.sqrt()).filter(|v| v.is_finite());
+                view = view.mean("runtime goodput of a cycle between interruptions", &self.cycles);
             }
             Boundary::Program => {
                 view.denominator = "retained";
@@ -198,11 +272,6 @@ pub struct DayView {
 impl ContractView {
     /// Fills in what the records say. `pools` are named for fleets; `devices_known` is false where nobody says how many.
     pub(crate) fn recorded(mut self, measured: Measurements, pools: &[String], devices_known: bool) -> Self {
-        let one = |mut values: Vec<String>| {
-            values.sort();
-            values.dedup();
-            values.join(", ")
-        };
         let ideal = |i: &super::contract::IdealView| {
             format!(
                 "{} on {}, {} {:.4e} FLOP/s a device",
@@ -211,7 +280,7 @@ impl ContractView {
         };
         let resolution = self.timing_boundary.stamp_resolution_ns;
         let devices = if devices_known { self.devices.to_string() } else { String::new() };
-        self.measured = Contract::from_records([
+        self.known = KnownConditions::from_records([
             ("system.devices", devices),
             ("system.device_types", one(self.device_types.clone())),
             ("system.ideal", one(self.ideals.iter().map(ideal).collect())),
@@ -226,8 +295,8 @@ impl ContractView {
             ("timing.stamp_resolution_ns", resolution.map_or_else(String::new, |ns| ns.0.to_string())),
             ("statistics.denominator", self.denominator.to_owned()),
         ]);
+        self.statistics = measured.view(&self.known.measured);
         self.measurements = measured;
-        self.refresh();
         self
     }
 
@@ -236,40 +305,8 @@ impl ContractView {
     /// # Errors
     /// [`ContractError`] for an unknown key, a value of the wrong kind, or one that contradicts the records.
     pub fn state(&mut self, label: &str, yaml: &str) -> Result<(), ContractError> {
-        self.measured.state(label, yaml)?;
-        self.refresh();
+        self.known.state(label, yaml)?;
+        self.statistics = self.measurements.view(&self.known.measured);
         Ok(())
-    }
-
-    fn refresh(&mut self) {
-        self.conditions = self
-            .measured
-            .conditions()
-            .map(|(of, known)| ConditionView {
-                field: of.key,
-                label: of.label,
-                value: known.value.clone(),
-                source: match known.source {
-                    goodput_decide::contract::Source::Records => "records",
-                    goodput_decide::contract::Source::Stated => "stated",
-                },
-            })
-            .collect();
-        self.statistics = self.measurements.view(&self.measured);
-    }
-
-    /// Conditions that nobody states, in words.
-    pub(crate) fn unknown(&self) -> impl Iterator<Item = &'static str> {
-        CONDITIONS.iter().filter(|of| self.measured.get(of.key).is_none()).map(|of| of.label)
-    }
-
-    /// The quality gate in words.
-    pub(crate) fn gate(&self) -> String {
-        use goodput_decide::contract::Gate;
-        match self.measured.gate() {
-            Gate::Passed { metric } => format!("quality gate on {metric}: passed"),
-            Gate::Failed { metric } => format!("quality gate on {metric}: failed"),
-            Gate::NotStated => "quality gate: not stated".to_owned(),
-        }
     }
 }

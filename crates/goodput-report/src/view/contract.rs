@@ -5,7 +5,7 @@ use goodput_core::scheduling::Denominator;
 use goodput_core::{Boundary, Chain, Window};
 use serde::Serialize;
 
-use super::conditions::{ConditionView, FactorStatisticsView, Measurements};
+use super::conditions::{FactorStatisticsView, KnownConditions, Measurements};
 use super::exact::Exact;
 use crate::number::rfc3339;
 
@@ -33,12 +33,10 @@ pub struct ContractView {
     /// Jobs by what their log says of commits.
     pub commits: CommitsView,
     /// The conditions that are known, and where from.
-    pub conditions: Vec<ConditionView>,
+    #[serde(flatten)]
+    pub known: KnownConditions,
     /// How each factor was measured, and whether its window is long enough.
     pub statistics: Vec<FactorStatisticsView>,
-    /// The same as a contract.
-    #[serde(skip)]
-    pub(crate) measured: goodput_decide::contract::Contract,
     /// What the statistics are made from.
     #[serde(skip)]
     pub(crate) measurements: Measurements,

@@ -45,13 +45,15 @@ pub use calibration::{AppliedFactorView, CalibrationView};
 pub use classes::WorkloadClassView;
 pub use collect::{CollectedRunView, CollectionView, RefusedRunView, RefusedSourceView, StatedValueView};
 pub use compare::{
-    AdequacyView, CompareView, CouplingView, DifferenceView, FactorMoveView, MeasuredSideView, RatioView,
-    StatisticalEfficiencyView, TimeToResultView,
+    AdequacyView, CompareView, ComparedReport, CouplingView, DifferenceView, FactorMoveView,
+    MeasuredSideView, RatioView, StatisticalEfficiencyView, TimeToResultView,
 };
 #[cfg(test)]
 pub(crate) use composed::modelled_curve;
 pub use composed::{ComposedTermView, ComposedView, EttrView, SizePointView};
-pub use conditions::{ConditionView, CycleView, DayView, FactorStatisticsView, SamplesView, StepBlockView};
+pub use conditions::{
+    ConditionView, CycleView, DayView, FactorStatisticsView, KnownConditions, SamplesView, StepBlockView,
+};
 pub use contract::{
     CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView, WindowView,
 };
@@ -91,8 +93,9 @@ pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};
 pub use search::{LayoutView, RefusedView, RuleView, SearchInput, SearchView};
 pub use serving::{
     DecodeModelView, DecodeTermView, LifetimeView, PlacementWaitView, ReadinessCurveView, ReadinessPointView,
-    ReplicaLaneView, ReplicaLanesView, ReplicaStretchView, ServingBasis, ServingLeverView, ServingLossView,
-    ServingMeasureView, ServingPoolView, ServingRowView, ServingView, ServingWorkView, TracedDecodeView,
+    ReplicaLaneView, ReplicaLanesView, ReplicaStretchView, ServingBasis, ServingContractView, ServingDayView,
+    ServingLeverView, ServingLossView, ServingMeasureView, ServingPoolView, ServingRowView, ServingView,
+    ServingWorkView, TracedDecodeView,
 };
 pub use settings::{Price, ViewSettings};
 pub use timeline::{HeldAttemptView, HeldView, TimelineView, WorkView};

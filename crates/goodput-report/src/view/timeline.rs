@@ -8,7 +8,7 @@ use goodput_records::ReadReport;
 use serde::Serialize;
 
 use super::composed::{ComposedView, EttrView};
-use super::conditions::{Measurements, SamplesView};
+use super::conditions::{KnownConditions, Measurements, SamplesView};
 use super::contract::{CommitsView, ContractView, CoverageView, IdealView, SoftwareView, TimingBoundaryView};
 use super::exact::Exact;
 use super::jobs::ProgramBasisView;
@@ -216,9 +216,8 @@ fn contract(
         },
         coverage: CoverageView { timelines: Some(1.0), ..CoverageView::of(ledger.chain()) },
         commits,
-        conditions: Vec::new(),
+        known: KnownConditions::default(),
         statistics: Vec::new(),
-        measured: Default::default(),
         measurements: Measurements::default(),
     }
     .recorded(Measurements::new(std::iter::once(runtime), None), &[], runtime.devices_known)

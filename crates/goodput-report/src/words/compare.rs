@@ -20,7 +20,11 @@ pub(crate) fn ratio(ratio: &RatioView) -> String {
 
 /// The name of the deciding product.
 pub(crate) fn deciding_product(view: &CompareView) -> &'static str {
-    if view.lever == "pool" { "the pool's MPG" } else { "the job's product, runtime x program goodput" }
+    match view.lever {
+        "pool" => "the pool's MPG",
+        "deployment" => "the deployment's product, serving runtime x serving program goodput",
+        _ => "the job's product, runtime x program goodput",
+    }
 }
 
 /// The answer, first sentence first.
@@ -50,7 +54,7 @@ fn gate(view: &CompareView) -> String {
     let mut text = format!("Quality gate: {} before, {} after.", word(&view.before), word(&view.after));
     if view.after.quality_gate == "not_stated" {
         text.push_str(
-            " Whether a retained step is worth as much as before is not known: state quality in the contract.",
+            " Whether the same work is worth as much as before is not known: state quality in the contract.",
         );
     }
     if let Some(efficiency) = &view.statistical_efficiency {
@@ -67,7 +71,8 @@ pub(crate) fn compare_scope(view: &CompareView) -> Vec<String> {
     let side = |name: &str, side: &MeasuredSideView| {
         let at = |ns: Exact| instant(Timestamp::from_nanos(ns.as_i64()));
         let length = duration(side.to_ns.as_i64().saturating_sub(side.from_ns.as_i64()));
-        let of = side.job.as_ref().map_or_else(|| side.scope.clone(), |job| format!("job {job}"));
+        let job = side.job.as_ref().map(|job| format!("job {job}"));
+        let of = job.or_else(|| side.deployment.clone()).unwrap_or_else(|| side.scope.clone());
         format!(
             "{name}: {} ({of}, {} devices, denominator {}), {} to {} UTC ({length})",
             side.report,

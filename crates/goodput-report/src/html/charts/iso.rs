@@ -16,8 +16,8 @@ pub(in crate::html) fn iso_product(view: &CompareView) -> Option<Chart> {
     let find = |name: &str| view.factors.iter().find(|f| f.factor == name);
     let (runtime, program) = (find("runtime")?, find("program")?);
     let points = [(program.before?, runtime.before?), (program.after?, runtime.after?)];
-    // Scheduling goodput of the pool scales the curves to MPG; one job has none.
-    let scheduling = find("scheduling").and_then(|f| f.after);
+    // Scheduling goodput scales the curves to MPG where the deciding product holds it.
+    let scheduling = find("scheduling").filter(|f| f.decides).and_then(|f| f.after);
     let name = if scheduling.is_some() { "MPG" } else { "runtime x program" };
     let scale = scheduling.unwrap_or(1.0);
 

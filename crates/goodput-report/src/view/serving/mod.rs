@@ -1,6 +1,7 @@
 //! The view of `goodput serving`: a fleet of inference replicas. Its rows have no sum with one another, and none with
 //! training jobs.
 
+mod contract;
 mod lanes;
 mod row;
 mod step;
@@ -9,13 +10,13 @@ use goodput_core::serving::{LIFETIMES, ServingAccount, ServingRecords};
 use goodput_records::ReadReport;
 use serde::Serialize;
 
-use super::contract::WindowView;
 use super::exact::Exact;
 use super::read::{ReadReportView, Sources, WarningView};
 use super::settings::ViewSettings;
 
+pub use contract::ServingContractView;
 pub use lanes::{ReplicaLaneView, ReplicaLanesView, ReplicaStretchView};
-pub use row::{ServingLossView, ServingMeasureView, ServingRowView, ServingWorkView};
+pub use row::{ServingDayView, ServingLossView, ServingMeasureView, ServingRowView, ServingWorkView};
 pub use step::{DecodeModelView, DecodeTermView, ServingLeverView, TracedDecodeView};
 
 /// What the ideals of one row rest on, as the verb found it.
@@ -58,8 +59,8 @@ pub struct ServingView {
     pub generated_by: String,
     /// Title, when the user gave one.
     pub title: Option<String>,
-    /// The window of every figure.
-    pub window: WindowView,
+    /// What every figure is measured over.
+    pub contract: ServingContractView,
     /// A row a deployment and device; none is added to another.
     pub rows: Vec<ServingRowView>,
     /// Scheduling of the pools that have samples.
@@ -175,7 +176,7 @@ impl ServingView {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
             title: settings.title.clone(),
-            window: account.window.into(),
+            contract: ServingContractView::new(account, records, bases),
             rows: rows
                 .map(|(row, basis)| ServingRowView::new(account, records, row, basis, settings))
                 .collect(),

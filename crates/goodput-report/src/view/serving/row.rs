@@ -4,8 +4,8 @@ use goodput_core::serving::{DeploymentRow, Floor, HeldUse, ServingAccount, Servi
 use goodput_core::{CapacityTime, Owner};
 use serde::Serialize;
 
-use super::ServingBasis;
 use super::step::{self, DecodeModelView, DecodeTermView, ServingLeverView};
+use super::{ServingBasis, ServingView};
 use crate::view::{Exact, Keyed, ViewSettings};
 
 /// A row. It is added to no other.
@@ -45,12 +45,44 @@ pub struct ServingRowView {
     pub decode_model: Option<DecodeModelView>,
     /// Levers, the largest term first.
     pub levers: Vec<ServingLeverView>,
+    /// Whole days of the window, from its start: what confidence intervals are made from.
+    pub days: Vec<ServingDayView>,
     /// Price of the held time, when a price is given.
     pub held_cost: Option<f64>,
     /// Its currency.
     pub currency: Option<String>,
     /// Price of a million tokens generated, of all held time.
     pub cost_per_million_tokens: Option<f64>,
+}
+
+/// A day of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ServingDayView {
+    /// Its start.
+    pub from_ns: Exact,
+    /// Held and free devices of the pool, where it is the row's alone and sampled all day.
+    pub offered_ns: Option<Exact>,
+    /// Held by whole replicas.
+    pub held_ns: Exact,
+    /// Ready.
+    pub ready_ns: Exact,
+    /// Decode time at the floor of the weights.
+    pub decode_ideal_ns: Option<Exact>,
+    /// Prefill time at the arithmetic peak.
+    pub prefill_ideal_ns: Option<Exact>,
+}
+
+impl ServingDayView {
+    fn new(account: &ServingAccount, row: &DeploymentRow) -> Self {
+        Self {
+            from_ns: account.window.from().into(),
+            offered_ns: own_pool(account, row).map(|pool| pool.offered().into()),
+            held_ns: row.held().into(),
+            ready_ns: row.ready().into(),
+            decode_ideal_ns: row.decode.ideal(Floor::Weights, &row.ideal).map(Exact::from),
+            prefill_ideal_ns: row.prefill.ideal(&row.ideal).map(Exact::from),
+        }
+    }
 }
 
 /// A figure with all that names it.
@@ -155,9 +187,24 @@ impl ServingRowView {
             decode_terms: step::terms(row),
             decode_model: step::model(row, basis),
             levers: step::levers(row),
+            days: Vec::new(),
             held_cost,
             currency: settings.price.as_ref().map(|price| price.currency().to_owned()),
             cost_per_million_tokens: held_cost.filter(|_| tokens > 0).map(|cost| cost / tokens as f64 * 1e6),
+        }
+    }
+}
+
+impl ServingView {
+    /// Adds the accounts of the window's days. A row that holds nothing on a day has no sample of it.
+    pub fn add_days(&mut self, account: &ServingAccount, days: &[ServingAccount]) {
+        for (view, row) in self.rows.iter_mut().zip(&account.rows) {
+            let same = |day: &DeploymentRow| (day.deployment, day.device) == (row.deployment, row.device);
+            let of = |day: &ServingAccount| {
+                let row = day.rows.iter().find(|row| same(row))?;
+                Some(ServingDayView::new(day, row))
+            };
+            view.days = days.iter().filter_map(of).collect();
         }
     }
 }
