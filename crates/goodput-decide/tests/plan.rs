@@ -97,6 +97,10 @@ fn the_composed_loss_against_job_size() {
         assert!((percent("loss") - loss).abs() < 5e-3, "{row}");
     }
     assert!((figure(&answer, "failures_overtake_input_devices") - 12_857.14).abs() < 5e-3);
+    // A job that never waits for input has no crossing, and is answered all the same.
+    let answer = one(&format!("{JOB}\nquestions: [{{ask: runtime, input_wait: 0, sizes: {sizes:?}}}]"));
+    assert_eq!(answer.rows[1].rows.len(), sizes.len());
+    assert!(answer.figures.iter().all(|figure| figure.key != "failures_overtake_input_devices"));
 }
 
 #[test]

@@ -213,8 +213,8 @@ impl RuntimeInputs {
             .collect()
     }
 
-    /// The size in devices from which checkpoints and recovery together cost more than input waits;
-    /// `None` when they never do.
+    /// The size in devices from which checkpoints and recovery together cost more than input waits: one where they
+    /// always do, as without input waits; `None` when they never do.
     ///
     /// # Errors
     /// As [`Self::loss`].
@@ -226,7 +226,10 @@ impl RuntimeInputs {
         };
         // Both failure terms grow with size, so the crossing is bracketed by doubling, then halved
         // until neighbouring floats.
-        let (mut below, mut above) = (f64::MIN_POSITIVE, from);
+        if overtakes(1.0)? {
+            return Ok(Some(1.0));
+        }
+        let (mut below, mut above) = (1.0, from);
         const MOST_DEVICES: f64 = 1e18;
         while !overtakes(above)? {
             if above > MOST_DEVICES {
@@ -393,6 +396,18 @@ mod tests {
         let loss = calm.loss().unwrap();
         assert_eq!((loss.checkpoint(), loss.recovery), (0.0, 0.0));
         assert_eq!(calm.size_where_failures_overtake_input(128).unwrap(), None);
+    }
+
+    #[test]
+    fn failures_overtake_input_at_any_size_where_input_hardly_waits() {
+        for input_wait_share in [0.0, 1e-300, 1e-9] {
+            let inputs = RuntimeInputs { input_wait_share, ..job() };
+            for devices in [1, 128] {
+                let mtbf_s = inputs.mtbf_s.map(|mtbf_s| mtbf_s * 128.0 / devices as f64);
+                let inputs = RuntimeInputs { mtbf_s, ..inputs };
+                assert_eq!(inputs.size_where_failures_overtake_input(devices).unwrap(), Some(1.0));
+            }
+        }
     }
 
     #[test]
