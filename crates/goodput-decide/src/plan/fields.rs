@@ -168,7 +168,7 @@ impl<'a> Fields<'a> {
         }
         self.used.borrow_mut().keep(Input {
             field: key.to_owned(),
-            text: default.to_string(),
+            text: quantity.written(default),
             value: default,
             unit: quantity.unit(),
             source: Source::Default,

@@ -72,6 +72,15 @@ impl Quantity {
         }
     }
 
+    /// A value in base units as a sheet would write it: a duration carries its unit.
+    pub(super) fn written(self, value: f64) -> String {
+        match self {
+            Self::Duration | Self::Span => super::words::time(value),
+            Self::DeviceTime => format!("{} device-hours", value / 3600.0),
+            _ => value.to_string(),
+        }
+    }
+
     /// The value in base units; `None` when it is no such quantity or out of its range.
     pub fn read(self, value: &Value) -> Option<f64> {
         let read = match value {
@@ -159,5 +168,20 @@ mod tests {
         #[case] expected: Option<f64>,
     ) {
         assert_eq!(quantity.read(&value), expected);
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for (quantity, value) in [
+            (Quantity::Duration, 0.0),
+            (Quantity::Span, 604_800.0),
+            (Quantity::DeviceTime, 7200.0),
+            (Quantity::Share, 0.0),
+            (Quantity::Count, 1.0),
+            (Quantity::Positive, 1.0),
+        ] {
+            let text = quantity.written(value);
+            assert_eq!(quantity.read(&json!(text)), Some(value), "{text}");
+        }
     }
 }
