@@ -22,7 +22,7 @@ pub struct Space {
     pub tensor_across_nodes: bool,
     /// Context degrees.
     pub context: RangeInclusive<u32>,
-    /// Pipeline stages.
+    /// Pipeline stages. Where layers do not fill them evenly and the run states no uneven ends, every way is tried in which the ends lack some.
     pub pipeline: RangeInclusive<u32>,
     /// Replicas.
     pub data: RangeInclusive<u32>,
@@ -192,8 +192,8 @@ impl Space {
         if schedules.is_empty() {
             refused.add(Rule::Layers);
         }
-        for schedule in schedules {
-            let layers = splits.layers + degrees.uneven_ends.map(u64::from).iter().sum::<u64>();
+        for (schedule, uneven_ends) in schedules {
+            let layers = splits.layers + uneven_ends.map(u64::from).iter().sum::<u64>();
             for &micro in &micros {
                 let micro_batches = of_a_replica / u64::from(micro);
                 if !runs(schedule, pipeline, micro_batches) {
@@ -211,6 +211,7 @@ impl Space {
                             devices,
                             layout: Layout {
                                 schedule,
+                                uneven_ends,
                                 expert,
                                 expert_tensor,
                                 context_method,
@@ -227,34 +228,25 @@ impl Space {
         }
     }
 
-    /// Schedules whose parts the layers fill.
-    fn schedules(&self, splits: &Splits, degrees: &Layout) -> Vec<Schedule> {
-        let [first, last] = degrees.uneven_ends.map(u64::from);
-        let layers = splits.layers + first + last;
+    /// Schedules whose parts the layers fill, with what the ends lack.
+    fn schedules(&self, splits: &Splits, degrees: &Layout) -> Vec<(Schedule, [u32; 2])> {
         let stages = u64::from(degrees.pipeline);
-        let fills = |parts: u64| {
-            let all = stages * parts;
-            let each = layers / all;
-            layers.is_multiple_of(all)
-                && each > 0
-                && first.max(last) <= each
-                && (all > 1 || first + last == 0)
-        };
+        let ends = |parts: u32| ends(splits.layers, stages, parts, degrees.uneven_ends);
+        let with = |schedule: Schedule| move |ends: [u32; 2]| (schedule, ends);
         if stages == 1 {
-            let one = !self.schedules.is_empty() && fills(1) && self.parts.contains(&1);
-            return one.then_some(Schedule::OneForwardOneBackward).into_iter().collect();
+            let one = !self.schedules.is_empty() && self.parts.contains(&1);
+            let schedule = Schedule::OneForwardOneBackward;
+            return if one { ends(1).into_iter().map(with(schedule)).collect() } else { Vec::new() };
         }
         let mut schedules = Vec::new();
         for &schedule in &self.schedules {
-            match schedule {
-                Schedule::Interleaved { .. } => schedules.extend(
-                    divisors(layers / stages, &self.parts)
-                        .into_iter()
-                        .filter(|&parts| parts > 1 && fills(parts.into()))
-                        .map(|parts| Schedule::Interleaved { parts }),
-                ),
-                _ if fills(1) && self.parts.contains(&1) => schedules.push(schedule),
-                _ => {}
+            if let Schedule::Interleaved { .. } = schedule {
+                let most = (splits.layers.div_ceil(stages) as u32).min(*self.parts.end());
+                for parts in (*self.parts.start()).max(2)..=most {
+                    schedules.extend(ends(parts).into_iter().map(with(Schedule::Interleaved { parts })));
+                }
+            } else if self.parts.contains(&1) {
+                schedules.extend(ends(1).into_iter().map(with(schedule)));
             }
         }
         schedules
@@ -301,6 +293,28 @@ impl Space {
             })
         })
     }
+}
+
+/// What the first and the last part may lack so that `layers` fill `stages` of `parts` each. As `stated`, if anything is; otherwise nothing
+/// where the stages split evenly, and where they do not every way that leaves both ends a layer.
+fn ends(layers: u64, stages: u64, parts: u32, stated: [u32; 2]) -> Vec<[u32; 2]> {
+    let all = stages * u64::from(parts);
+    let each = |lack: u64| (layers + lack) / all;
+    let is_stated = stated != [0, 0];
+    if is_stated || layers.is_multiple_of(stages) {
+        let [first, last] = stated.map(u64::from);
+        let fits = (layers + first + last).is_multiple_of(all)
+            && each(first + last) > 0
+            && first.max(last) <= each(first + last)
+            && (all > 1 || !is_stated);
+        return fits.then_some(stated).into_iter().collect();
+    }
+    let lack = layers.next_multiple_of(all) - layers;
+    (0..=lack)
+        .map(|first| [first, lack - first])
+        .filter(|[first, last]| *first.max(last) < each(lack))
+        .map(|ends| ends.map(|lacks| lacks as u32))
+        .collect()
 }
 
 /// Whether a schedule can run so many micro-batches.

@@ -110,6 +110,8 @@ class Layout(_Row):
     cp: int
     pp: int
     vpp: int
+    uneven_ends: list[int]
+    """Layers that the first and the last part hold less than every other."""
     ep: int
     etp: int
     dp: int

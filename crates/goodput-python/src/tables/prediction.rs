@@ -51,6 +51,8 @@ const LAYOUTS: &[Column] = &[
     column("cp", "/cp", Kind::Integer),
     column("pp", "/pp", Kind::Integer),
     column("vpp", "/vpp", Kind::Integer),
+    column("first_lacks", "/uneven_ends/0", Kind::Integer),
+    column("last_lacks", "/uneven_ends/1", Kind::Integer),
     column("ep", "/ep", Kind::Integer),
     column("etp", "/etp", Kind::Integer),
     column("dp", "/dp", Kind::Integer),

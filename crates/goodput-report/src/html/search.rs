@@ -75,12 +75,11 @@ fn headline(view: &SearchView, best: &LayoutView) -> Vec<Tile> {
 fn ranked(view: &SearchView) -> Section {
     let bar = |(index, of): (usize, &LayoutView)| StackRow {
         name: format!(
-            "{}. tp {} cp {} pp {}x{} ep {} dp {} mb {} {}",
+            "{}. tp {} cp {} pp {} ep {} dp {} mb {} {}",
             index + 1,
             of.tp,
             of.cp,
-            of.pp,
-            of.vpp,
+            words::stages(of),
             of.ep,
             of.dp,
             of.micro_batch,

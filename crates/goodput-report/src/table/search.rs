@@ -4,6 +4,7 @@ use super::Column::{Number, Text};
 use super::{Detail, Table, or_unknown};
 use crate::number::{count, duration, money, percent, thousands};
 use crate::view::{LayoutView, SearchView};
+use crate::words;
 
 /// Layouts, in their order.
 pub(crate) fn layouts(view: &SearchView, layouts: &[LayoutView], detail: Detail) -> Table {
@@ -24,7 +25,7 @@ pub(crate) fn layouts(view: &SearchView, layouts: &[LayoutView], detail: Detail)
             )
             .into(),
             of.cp.to_string().into(),
-            format!("{} x {}", of.pp, of.vpp).into(),
+            words::stages(of).into(),
             of.ep.to_string().into(),
             of.dp.to_string().into(),
             of.micro_batch.to_string().into(),
@@ -73,8 +74,13 @@ pub(crate) fn layouts(view: &SearchView, layouts: &[LayoutView], detail: Detail)
     if priced.is_some() {
         columns.push(Number(if results { "cost of the result" } else { "cost of a step" }));
     }
-    Table { columns, rows: layouts.iter().map(row).collect(), notes: Vec::new() }
+    let uneven = layouts.iter().any(|of| of.uneven_ends != [0, 0]);
+    let notes = uneven.then(|| UNEVEN.to_owned()).into_iter().collect();
+    Table { columns, rows: layouts.iter().map(row).collect(), notes }
 }
+
+const UNEVEN: &str =
+    "pp x vpp (-a -b): the first and the last stage hold a and b layers less than the others";
 
 /// Columns that say what a layout is, not how it does.
 const SETTINGS: [&str; 9] = ["devices", "tp", "cp", "pp x vpp", "ep", "dp", "micro", "schedule", "recompute"];

@@ -86,6 +86,8 @@ pub struct LayoutView {
     pub pp: u32,
     /// Parts of each stage.
     pub vpp: u32,
+    /// Layers that the first and the last part hold less than every other.
+    pub uneven_ends: [u32; 2],
     /// Expert-parallel degree.
     pub ep: u32,
     /// Ranks that share an expert.
@@ -212,6 +214,7 @@ fn layout(
             goodput_predict::run::Schedule::Interleaved { parts } => parts,
             _ => 1,
         },
+        uneven_ends: of.uneven_ends,
         ep: of.expert,
         etp: of.expert_tensor,
         dp: of.data,

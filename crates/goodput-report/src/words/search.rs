@@ -25,17 +25,24 @@ pub(crate) fn searched(view: &SearchView) -> String {
 /// A layout in short.
 pub(crate) fn layout(of: &LayoutView) -> String {
     format!(
-        "{} devices: tp {}{} cp {} pp {} x {} ep {} dp {}, micro {}, {}, recompute {}",
+        "{} devices: tp {}{} cp {} pp {} ep {} dp {}, micro {}, {}, recompute {}",
         of.devices,
         of.tp,
         if of.sp { " + sp" } else { "" },
         of.cp,
-        of.pp,
-        of.vpp,
+        stages(of),
         of.ep,
         of.dp,
         of.micro_batch,
         of.schedule,
         of.recompute
     )
+}
+
+/// Stages and parts, with what the ends lack.
+pub(crate) fn stages(of: &LayoutView) -> String {
+    match of.uneven_ends {
+        [0, 0] => format!("{} x {}", of.pp, of.vpp),
+        [first, last] => format!("{} x {} (-{first} -{last})", of.pp, of.vpp),
+    }
 }
