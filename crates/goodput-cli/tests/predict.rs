@@ -254,6 +254,28 @@ fn a_layout_that_cannot_be_predicted_says_nothing_of_those_that_are_searched() {
 }
 
 #[test]
+fn stages_that_layers_do_not_fill_evenly_get_shorter_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let run = "{model: gemma2-9b, cluster: DGX A100, devices: 16, layout: {dp: 16}, batch: {sequence: 4096, micro: 1, global: 64}}";
+    std::fs::write(at("run.yaml"), run).unwrap();
+    let goodput = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_goodput")).args(args).output().unwrap();
+    // 42 layers on four stages: 11 each, the ends two fewer between them.
+    let (constraint, run, best) = ("pp=4", at("run.yaml"), at("best.yaml"));
+    let found = goodput(&["search", &run, "--constraint", constraint, "--write", &best, "--format", "json"]);
+    let found: Value = serde_json::from_slice(&found.stdout).unwrap();
+    for layout in found["best"].as_array().unwrap() {
+        let lack = |end: usize| layout["uneven_ends"][end].as_u64().unwrap();
+        assert_eq!((42 + lack(0) + lack(1)) % (4 * layout["vpp"].as_u64().unwrap()), 0, "{layout}");
+    }
+    let predicted: Value =
+        serde_json::from_slice(&goodput(&["predict", &best, "--format", "json"]).stdout).unwrap();
+    assert_eq!(predicted["step_ns"], found["best"][0]["step_ns"]);
+    let table = String::from_utf8(goodput(&["search", &run, "--constraint", constraint]).stdout).unwrap();
+    assert!(table.contains("hold a and b layers less"), "{table}");
+}
+
+#[test]
 fn the_page_of_a_search_draws_the_pareto_set() {
     let output = search(&["--constraint", "tp=8", "--pareto", "--top", "3", "--format", "html"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
