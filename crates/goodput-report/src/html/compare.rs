@@ -98,7 +98,7 @@ fn headline(view: &CompareView) -> Vec<Tile> {
     }
     if let Some(time) = &view.time_to_result {
         tiles.push(Tile {
-            name: "time to the same result",
+            name: if time.to_quality { "time to the quality of before" } else { "time to the same result" },
             value: gain(time.after_s / time.before_s - 1.0),
             note: format!(
                 "{} to {}",
