@@ -136,7 +136,8 @@ fn runtime(evidence: &Evidence) -> Adequacy {
     };
     match (mtbf, no_failure) {
         (Some((mtbf, from)), Some(none)) => sentence.push_str(&format!(
-            "; at an MTBF of {mtbf:.1} h ({from}) a window this short sees no failure with probability {none:.2}"
+            "; at an MTBF of {mtbf:.1} h ({from}) a window this short sees no failure with probability {}",
+            rounded(none)
         )),
         _ if seen.is_some() => {
             sentence.push_str("; no failure was logged: state statistics.mtbf_hours in the contract");
@@ -151,6 +152,15 @@ fn runtime(evidence: &Evidence) -> Adequacy {
         needed: INTERRUPTIONS as f64,
         no_failure,
         sentence,
+    }
+}
+
+/// A probability in two decimals, and never as a certainty.
+fn rounded(probability: f64) -> String {
+    match probability {
+        p if p < 0.005 => "below 0.01".to_owned(),
+        p if p >= 0.995 => "above 0.99".to_owned(),
+        p => format!("{p:.2}"),
     }
 }
 
@@ -183,6 +193,24 @@ fn demand(boundary: Boundary, window_ns: f64) -> Adequacy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_probability_is_printed_as_a_certainty() {
+        let said = |held_hours: f64| {
+            let evidence = Evidence {
+                steady_steps: None,
+                interruptions: Some(9),
+                held_ns: held_hours * HOUR_NS,
+                mtbf_hours: Some(302.0),
+                pool_window_ns: None,
+                failures: 9,
+            };
+            judge(&evidence).into_iter().find(|factor| factor.boundary == Boundary::Runtime).unwrap().sentence
+        };
+        assert!(said(24.0).ends_with("probability 0.92"), "{}", said(24.0));
+        assert!(said(0.1).ends_with("probability above 0.99"), "{}", said(0.1));
+        assert!(said(5000.0).ends_with("probability below 0.01"), "{}", said(5000.0));
+    }
 
     #[test]
     fn each_factor_has_its_own_scale() {

@@ -75,6 +75,24 @@ fn more_preemptions_and_shorter_jobs() {
     near(figure(&cadence, "young_daly_with_preemptions_s") / 60.0, 20.875_088_626_239_99);
 }
 
+/// The optimum for exponential interruptions is no worse than any other interval, and near the first-order one where
+/// losses are small, however long a save takes to be durable.
+#[test]
+fn the_optimum_with_saves_in_flight() {
+    for durable in ["0 s", "10 s", "1 min", "5 min", "12 min"] {
+        for contention in ["1 %", "5 %", "20 %"] {
+            let answer = one(&format!(
+                "reliability: {{mtbf: 302 h, recovery: 6.2 min}}
+checkpoint: {{mode: async, write: 1 s, contention: {contention}, durable_after: {durable}}}
+preemption: {{per_day: 4, restart: 5 min}}
+questions: [cadence]"
+            ));
+            let (best, exact) = (figure(&answer, "best_interval_s"), figure(&answer, "exact_interval_s"));
+            assert!((exact / best - 1.0).abs() < 0.15, "{durable}, {contention}: {exact} s beside {best} s");
+        }
+    }
+}
+
 #[test]
 fn the_composed_loss_against_job_size() {
     let sizes = [128, 256, 512, 1024, 2048, 4096, 8192, 16_384];

@@ -178,7 +178,7 @@ fn relaunches(answer: &mut Answer, fields: &Fields<'_>, step: &Step, build_s: f6
             .collect(),
     });
     answer.verdict += &format!(
-        " Over {} the product changes by {:.4} if every start compiles, by {:.4} with a cache that outlives restarts.",
+        " Over {} the product is {:.4} of what it was if every start compiles, {:.4} with a cache that outlives restarts.",
         time(held_s),
         every.product,
         once.product

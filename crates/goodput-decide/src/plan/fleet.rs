@@ -171,6 +171,6 @@ pub(super) fn trade(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         Verdict::Even => "Even",
         Verdict::Reject => "Reject",
     };
-    answer.verdict = format!("{word}: the product changes by {:.5}.", trade.product);
+    answer.verdict = format!("{word}: the product is {:.5} of what it was.", trade.product);
     Ok(answer)
 }

@@ -128,18 +128,16 @@ fn show(levers: &Levers) -> Answer {
 }
 
 fn outcomes(title: &'static str, outcomes: &[Outcome], levers: &Levers) -> Rows {
+    // A term that no lever's step has is none of this step's: its column stays empty.
+    let has = Term::ALL.map(|term| outcomes.iter().any(|outcome| outcome.step.term_ns(term) > 0.0));
     let row = |outcome: &Outcome| {
         let step_ns = outcome.step.step_ns();
         let figures = [outcome.applied.saving_ns / 1e9, step_ns / 1e9, levers.before_ns / step_ns];
-        let terms = Term::ALL.map(|term| outcome.step.term_ns(term) / 1e9);
+        let terms = Term::ALL.into_iter().zip(has);
+        let terms = terms.map(|(term, has)| has.then(|| outcome.step.term_ns(term) / 1e9));
         Row {
             name: outcome.name.clone(),
-            cells: figures
-                .into_iter()
-                .map(Some)
-                .chain([outcome.traffic_ratio])
-                .chain(terms.into_iter().map(Some))
-                .collect(),
+            cells: figures.into_iter().map(Some).chain([outcome.traffic_ratio]).chain(terms).collect(),
             mark: outcome.applied.was_done.then(|| "done by levers before it".to_owned()),
         }
     };
@@ -186,6 +184,22 @@ mod tests {
         assert!((remains(0) - 0.635).abs() < 1e-9);
         assert!((remains(1) - (0.6 + 0.3 * 0.3 + 0.1 * 0.2)).abs() < 1e-9);
         assert!(answers[0].inputs.len() >= 4);
+    }
+
+    #[test]
+    fn a_term_that_the_step_has_not_leaves_its_column_empty() {
+        let sheet = read(
+            "questions: [{ask: levers, step: 1 ms, shares: {compute: 0.6, dispatch: 0.4}, levers: [{lever: graph_replay}]}]",
+        );
+        let answer = sheet.unwrap().answers().unwrap().remove(0);
+        for rows in answer.rows.iter().filter(|rows| rows.title != "Pairs") {
+            let of = |key: &str| {
+                let at = rows.columns.iter().position(|column| column.0 == key).unwrap();
+                rows.rows[0].cells[at]
+            };
+            assert!(of("compute_s").is_some(), "{}", rows.title);
+            assert_eq!((of("memory_s"), of("communication_s"), of("traffic_ratio")), (None, None, None));
+        }
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Moved {
             .figure("runtime_ratio", "runtime goodput of the pool, after over before", runtime, Unit::Number)
             .figure("product", "product of the ratios", trade.product, Unit::Number);
         answer.verdict = format!(
-            "{}: the pool's product changes by {:.5}. {}",
+            "{}: the pool's product is {:.5} of what it was. {}",
             said(trade.verdict),
             trade.product,
             answer.verdict
@@ -268,7 +268,7 @@ pub(super) fn placement(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         );
     }
     let capacity = if kept_free > 0.0 {
-        format!("{}: the product changes by {:.5}", said(trade.verdict), trade.product)
+        format!("{}: the product is {:.5} of what it was", said(trade.verdict), trade.product)
     } else {
         format!(
             "{}: others use the devices meanwhile, so the wait costs no capacity, only time to result",

@@ -258,11 +258,12 @@ impl JobRun {
     pub fn exact_interval_s(&self) -> Option<f64> {
         let start = self.best_interval_s()?;
         let cost = |log: f64| {
-            let interval_s = log.exp().max(self.durable_after_s);
+            let interval_s = log.exp();
             self.held_per_trained(Some(interval_s)) / self.pace(Some(interval_s))
         };
         let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
-        let (mut low, mut high) = ((start / 100.0).ln(), (start * 100.0).ln());
+        // No interval is shorter than the flush: searched below it, the cost would be flat, and its minimum missed.
+        let (mut low, mut high) = ((start / 100.0).max(self.durable_after_s).ln(), (start * 100.0).ln());
         for _ in 0..100 {
             let (left, right) = (high - ratio * (high - low), low + ratio * (high - low));
             // Beyond the range of floats the cost is infinite on the right: the left is kept.

@@ -76,7 +76,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         rows: vec![row("synchronous", one), row("staged", other)],
     });
     answer.verdict = format!(
-        "{}: staged saves change runtime goodput by {} and the pace of steps by {}; the product changes by {:.5}. \
+        "{}: staged saves change runtime goodput by {} and the pace of steps by {}; the product is {:.5} of what it was. \
          A generation is durable {} after its pause.",
         match trade.verdict {
             Verdict::Accept => "Stage",
