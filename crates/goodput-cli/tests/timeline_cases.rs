@@ -145,6 +145,28 @@ fn steps_after_the_last_commit_are_pending_until_the_log_settles_them() {
 }
 
 #[test]
+fn a_window_outside_the_jobs_life_is_refused_with_both_spans() {
+    let open = [header(json!({})), launch(0), steps(0..10, 100, 10, json!({}))];
+    let ended = [&open[..], &[stop("ended", 200)]].concat();
+    for log in [&open[..], &ended] {
+        for (from, to) in [(-500, -100), (300, 400), (200, 300)] {
+            let case = Case::new(log).window(from, to);
+            let args: Vec<&str> =
+                ["timeline"].into_iter().chain(case.args.iter().map(String::as_str)).collect();
+            let refused = run(&args);
+            assert_eq!(refused.status.code(), Some(2), "{from} to {to}: {}", refused.stdout);
+            assert!(refused.stderr.contains("say nothing about it"), "{}", refused.stderr);
+            assert!(refused.stderr.contains("choose --from and --to"), "{}", refused.stderr);
+        }
+        // Startup alone, and the last second, lie inside.
+        Case::new(log).window(0, 50).is(50.0, 0.0, &[("startup", 50.0)]);
+        Case::new(log).window(199, 260).report();
+    }
+    // A live job that went silent is held.
+    Case::new(&open).arg(&["--live", "--from", &(T0 + 300).to_string()]).report();
+}
+
+#[test]
 fn a_window_cuts_steps_and_evidence_outside_it_settles_what_lies_inside() {
     let ideal =
         json!({"devices": 2, "device": "X", "peak_tflops": 1, "dtype": "bf16", "model_flops_per_token": 1e9});

@@ -6,7 +6,7 @@ use goodput_core::program::ProgramAccount;
 use goodput_core::records::{FleetRecords, SourceRef, Timeline};
 use goodput_core::runtime::{self, Allocation, HeldInterval, RuntimeAccount, RuntimeError, RuntimeOptions};
 use goodput_core::scheduling;
-use goodput_core::{Interval, Ledger, Levels, Timestamp, Warning, program};
+use goodput_core::{Interval, Ledger, Levels, Timestamp, Warning, Window, program};
 use goodput_model::device::Catalogue;
 use goodput_records::scheduler::slurm::SlurmOptions;
 use goodput_records::timeline::{TimelineOptions, combine};
@@ -36,6 +36,9 @@ pub fn timeline(args: &TimelineRequest, inputs: &mut Inputs) -> Result<Answer<Ti
             to.unwrap_or_else(|| last_instant(&timeline, &allocation)),
         )?),
     };
+    if let Some(window) = window {
+        overlaps(window, &timeline, &allocation, args.live)?;
+    }
     let options = RuntimeOptions { window, ..RuntimeOptions::default() };
     let mut account = runtime::account(&timeline, &allocation, &options).map_err(|e| refused(&e))?;
     let mut program = program::account(account.retained, &account.work, &timeline.ideal, timeline.source);
@@ -69,6 +72,31 @@ pub fn timeline(args: &TimelineRequest, inputs: &mut Inputs) -> Result<Answer<Ti
     contract::state(args.contract.as_deref(), |label, yaml| view.contract.state(label, yaml))?;
     let falls_short = inputs.report.is_degraded() || !account.warnings.is_empty();
     Ok(Answer { view, falls_short })
+}
+
+/// Refuses a window of which the records say nothing: accounted, it would be one long hang, or empty.
+fn overlaps(
+    window: Window,
+    timeline: &Timeline,
+    allocation: &Allocation,
+    live: bool,
+) -> Result<(), VerbError> {
+    if timeline.steps.is_empty() && timeline.events.is_empty() {
+        return Ok(());
+    }
+    let (first, last) = (first_instant(timeline, allocation), last_instant(timeline, allocation));
+    // A live job that went silent is held all the same.
+    let after = window.from() >= last && !live;
+    if window.to() > first && !after {
+        return Ok(());
+    }
+    let silent = if after { ", or give --live if the job still runs and is silent" } else { "" };
+    Err(VerbError::new(format!(
+        "the window is {} to {}, and the job's records run from {first} to {last}: they say nothing about it",
+        window.from(),
+        window.to()
+    ))
+    .help(format!("choose --from and --to inside the job's life{silent}")))
 }
 
 /// The end of a live job's window.

@@ -360,12 +360,15 @@ pub(crate) fn steps(view: &TimelineView) -> Vec<String> {
             duration(ranks.typical_p50_ns.as_i64())
         ));
     }
-    if view.work.tokens.0 > 0 || view.work.model_flops.0 > 0 {
-        lines.push(format!(
-            "work of the retained steps: {}, {}",
-            si(view.work.tokens.0 as f64, "tokens"),
-            si(view.work.model_flops.0 as f64, "FLOP")
-        ));
+    // A log may state one and not the other: what it does not state is not none.
+    let work = [(view.work.tokens.0, "tokens"), (view.work.model_flops.0, "FLOP")];
+    let stated: Vec<String> = work
+        .into_iter()
+        .filter(|(amount, _)| *amount > 0)
+        .map(|(amount, of)| si(amount as f64, of))
+        .collect();
+    if !stated.is_empty() {
+        lines.push(format!("work of the retained steps: {}", stated.join(", ")));
     }
     if view.queue_wait_ns.0 > 0 {
         lines.push(format!(
