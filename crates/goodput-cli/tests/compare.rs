@@ -131,6 +131,23 @@ fn a_failed_gate_rejects_whatever_the_speed() {
     assert!(view["differences"].as_array().unwrap().iter().any(|d| d["field"] == "system.driver"));
 }
 
+/// What cannot be drawn again has no interval, and no confidence.
+#[test]
+fn without_an_interval_no_confidence_is_stated() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = report(folder.path(), "before", 1_767_225_600, 9000, CONTRACT);
+    let after = report(folder.path(), "after", 1_767_484_800, 8000, CONTRACT);
+    let mut few: Value = serde_json::from_str(&std::fs::read_to_string(&after).unwrap()).unwrap();
+    few["samples"]["cycles"].as_array_mut().unwrap().truncate(2);
+    let file = folder.path().join("few.json");
+    std::fs::write(&file, few.to_string()).unwrap();
+    let answer =
+        |after: &Path| compare(&before, after, &[]).stdout.split("Quality").next().unwrap().to_owned();
+    assert!(answer(&after).contains("confidence"), "{}", answer(&after));
+    let found = answer(&file);
+    assert!(found.contains("no interval") && !found.contains("confidence"), "{found}");
+}
+
 #[test]
 fn bad_input_names_the_field_and_the_need() {
     let folder = tempfile::tempdir().unwrap();

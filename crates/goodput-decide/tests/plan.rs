@@ -75,6 +75,21 @@ fn more_preemptions_and_shorter_jobs() {
     near(figure(&cadence, "young_daly_with_preemptions_s") / 60.0, 20.875_088_626_239_99);
 }
 
+/// A deadline that every draw meets, or none, is not met with certainty.
+#[test]
+fn a_deadline_beyond_the_draws() {
+    let ask = |deadline: &str| {
+        one(&format!(
+            "{JOB}factors: {{program: 0.48}}
+questions: [{{ask: time, job: {{ideal: 9300 device-hours}}, queue_wait: 0 s, deadline: {deadline}, draws: 100}}]"
+        ))
+        .verdict
+    };
+    assert!(ask("1 d").contains("met in none of 100 draws"), "{}", ask("1 d"));
+    assert!(ask("100 d").contains("met in all of 100 draws"), "{}", ask("100 d"));
+    assert!(!ask("7 d").contains("100.0 %"), "{}", ask("7 d"));
+}
+
 /// The optimum for exponential interruptions is no worse than any other interval, and near the first-order one where
 /// losses are small, however long a save takes to be durable.
 #[test]

@@ -454,7 +454,7 @@ pub(super) fn verdict(judged: Judged<'_>, only_the_pool_tells: bool) -> (Verdict
     };
     // What an example is worth gates the gain: a faster step towards nothing is no gain.
     let worth = statistical.map_or(1.0, |s| s.ratio);
-    let what = if worth == 1.0 { "the product" } else { "the product times the progress of an example" };
+    let what = if worth == 1.0 { "the product" } else { "the product times statistical efficiency" };
     let text = format!("the interval of {what} is {:.4} to {:.4}", low * worth, high * worth);
     if !open.is_empty() {
         open.push(text);

@@ -180,8 +180,13 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     );
     if let (Some(deadline_s), Some(share)) = (deadline_s, spread.by_deadline) {
         answer.figure("by_deadline", "probability of meeting the deadline", share, Unit::Share);
-        answer.verdict +=
-            &format!(" The deadline of {} is met with probability {}.", time(deadline_s), percent(share));
+        // A share of draws is not a certainty.
+        let how_often = match share {
+            0.0 => format!("in none of {draws} draws"),
+            1.0 => format!("in all of {draws} draws"),
+            share => format!("with probability {}", percent(share)),
+        };
+        answer.verdict += &format!(" The deadline of {} is met {how_often}.", time(deadline_s));
     }
     if let Some(price) = fields.get("price.per_device_hour", Quantity::Positive)? {
         let cost = price * spread.mean_held_s * job.devices / 3600.0;

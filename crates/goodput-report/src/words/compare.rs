@@ -34,11 +34,15 @@ pub(crate) fn compare_answer(view: &CompareView) -> Vec<String> {
         "reject" => "Reject",
         _ => "Not decided",
     };
+    // Confidence is the interval's: without one there is none to state.
+    let confidence = match view.product.low {
+        Some(_) => format!(", at {} confidence", percent(Some(view.confidence))),
+        None => String::new(),
+    };
     let mut lines = vec![format!(
-        "{verdict}: {} is {} of what it was, at {} confidence.",
+        "{verdict}: {} is {} of what it was{confidence}.",
         deciding_product(view),
         ratio(&view.product),
-        percent(Some(view.confidence))
     )];
     lines.extend(view.reasons.iter().map(|reason| format!("Because {reason}.")));
     lines.push(gate(view));
