@@ -95,6 +95,19 @@ questions: [runtime]
     let startup = inputs.iter().find(|input| input["field"] == "startup").unwrap();
     assert_eq!((&startup["source"], &startup["measured"]), (&"report".into(), &true.into()));
     assert!(startup["evidence"].as_str().unwrap().starts_with("job.json: "));
+    // People read what was measured with its unit, in the digits of a sheet.
+    let table = run(&["plan", &plan.display().to_string()]).stdout.replace('\n', " ");
+    for (field, said) in
+        [("startup", startup), ("job.held", inputs.iter().find(|i| i["field"] == "job.held").unwrap())]
+    {
+        let text = said["text"].as_str().unwrap();
+        assert!([" s", " min", " h", " d"].iter().any(|unit| text.ends_with(unit)), "{field}: {text}");
+        assert!(table.contains(&format!("{field} {text} (job.json: ")), "{field} {text}: {table}");
+    }
+    assert!(
+        startup["evidence"].as_str().unwrap().contains("launch") && !table.contains("launchs"),
+        "{table}"
+    );
 }
 
 #[test]

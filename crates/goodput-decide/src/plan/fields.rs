@@ -211,7 +211,7 @@ impl<'a> Fields<'a> {
                     return Err(PlanError::new(field, message));
                 }
                 let source = Source::Report { file: file.to_owned(), how: found.how };
-                let text = format!("{}", found.value);
+                let text = quantity.written(found.value);
                 Ok(Input { field: field.to_owned(), text, value: found.value, unit, source })
             }
             (Some(value), Some(_)) => {

@@ -56,7 +56,10 @@ fn of_measured(field: &str, key: &str, m: &Measured) -> Result<Found, PlanError>
             let message = format!("the report saw no {over} in {held_h:.1} h of held time: state the value");
             return Err(PlanError::new(field, message));
         }
-        Ok(Found { value: seconds(total) / count as f64, how: format!("{what} over {count} {over}s") })
+        Ok(Found {
+            value: seconds(total) / count as f64,
+            how: format!("{what} over {}", counted(count, over)),
+        })
     };
     let saves = if m.commits > 0 { m.commits } else { m.pauses };
     match key {
@@ -75,7 +78,7 @@ fn of_measured(field: &str, key: &str, m: &Measured) -> Result<Found, PlanError>
         }
         "preemption.per_day" => Ok(Found {
             value: m.preemptions as f64 / (seconds(m.held_ns) / 86_400.0),
-            how: format!("{} preemptions over held time", m.preemptions),
+            how: format!("{} over held time", counted(m.preemptions, "preemption")),
         }),
         "input_wait" => Ok(Found {
             value: m.input_wait_ns.as_f64() / m.held_ns.as_f64(),
@@ -88,6 +91,16 @@ fn of_measured(field: &str, key: &str, m: &Measured) -> Result<Found, PlanError>
              preemption.cost, input_wait, factors.* and queue_wait",
         )),
     }
+}
+
+/// `1 launch`, `2 launches`.
+fn counted(count: u64, what: &str) -> String {
+    let plural = match (count, what) {
+        (1, _) => "",
+        (_, "launch") => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{plural}")
 }
 
 /// The first waits of an account's jobs, in seconds.

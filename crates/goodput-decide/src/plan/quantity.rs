@@ -72,12 +72,14 @@ impl Quantity {
         }
     }
 
-    /// A value in base units as a sheet would write it: a duration carries its unit.
+    /// A value in base units as a person would write it: with its unit, and no more digits than a person reads.
     pub(super) fn written(self, value: f64) -> String {
+        let digits = |value: f64| format!("{value:.4e}").parse().unwrap_or(value);
         match self {
             Self::Duration | Self::Span => super::words::time(value),
-            Self::DeviceTime => format!("{} device-hours", value / 3600.0),
-            _ => value.to_string(),
+            Self::DeviceTime => format!("{} device-hours", digits(value / 3600.0)),
+            Self::Count => value.to_string(),
+            Self::Share | Self::Factor | Self::Number | Self::Positive => digits(value).to_string(),
         }
     }
 
@@ -183,5 +185,8 @@ mod tests {
             let text = quantity.written(value);
             assert_eq!(quantity.read(&json!(text)), Some(value), "{text}");
         }
+        assert_eq!(Quantity::Duration.written(1273.710_073_710_073_6), "21.2 min");
+        assert_eq!(Quantity::Factor.written(0.942_143_586_998_456_8), "0.94214");
+        assert_eq!(Quantity::Count.written(131_072.0), "131072");
     }
 }
