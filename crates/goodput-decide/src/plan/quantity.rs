@@ -185,7 +185,7 @@ mod tests {
             let text = quantity.written(value);
             assert_eq!(quantity.read(&json!(text)), Some(value), "{text}");
         }
-        assert_eq!(Quantity::Duration.written(1273.710_073_710_073_6), "21.2 min");
+        assert_eq!(Quantity::Duration.written(1_273.710_073_710_073_6), "21.2 min");
         assert_eq!(Quantity::Factor.written(0.942_143_586_998_456_8), "0.94214");
         assert_eq!(Quantity::Count.written(131_072.0), "131072");
     }
