@@ -121,17 +121,23 @@ impl Job<'_> {
         let mut left_s = steady_s;
         let mut requeues = 0.0;
         for rollbacks in 0.. {
-            // The last stretch ends with its own save: what no commit holds is not retained.
-            let saves = if interval_s.is_finite() { (left_s / interval_s).ceil() } else { 0.0 };
-            let needed_s = left_s + saves * run.pause_s;
             let random_s = if rate > 0.0 { draws.exponential(rate.recip()) } else { f64::INFINITY };
             while listed.peek().is_some_and(|at| *at < held_s) {
                 listed.next();
             }
             let listed_s = listed.peek().map_or(f64::INFINITY, |at| at - held_s);
             let up_s = random_s.min(listed_s);
-            if up_s >= needed_s || rollbacks >= MOST_ROLLBACKS {
-                held_s += if up_s >= needed_s { needed_s } else { f64::INFINITY };
+            if up_s >= left_s {
+                // The last stretch ends with its own save: what no commit holds is not retained.
+                let saves = if interval_s.is_finite() { (left_s / interval_s).ceil() } else { 0.0 };
+                let needed_s = left_s + saves * run.pause_s;
+                if up_s >= needed_s {
+                    held_s += needed_s;
+                    break;
+                }
+            }
+            if rollbacks >= MOST_ROLLBACKS {
+                held_s = f64::INFINITY;
                 break;
             }
             let mut cycles = if cycle_s.is_finite() { (up_s / cycle_s).floor() } else { 0.0 };
