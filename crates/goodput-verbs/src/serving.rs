@@ -282,7 +282,7 @@ impl Known {
         self.has_prefill.then_some(())?;
         match (&self.architecture, self.flops_per_token) {
             (Some(model), _) => Some(format!("of {} at the mean length of a sample's prompts", model.name)),
-            (None, Some(each)) => Some(format!("{each} a prompt token, stated by the log")),
+            (None, Some(each)) => Some(format!("{each:e} a prompt token, stated by the log")),
             (None, None) => None,
         }
     }
