@@ -248,6 +248,10 @@ fn training_that_compiles_at_every_start() {
     near(figure(&answer, "every_start_loss"), 1200.0 * starts_per_s);
     near(figure(&answer, "cached_loss"), 1200.0 / 604_800.0);
     assert!(figure(&answer, "cached_product") > figure(&answer, "every_start_product"));
+    // A build at a start holds the job's 128 devices for its 20 minutes.
+    let builds = answer.rows.iter().find(|rows| rows.title == "Builds").unwrap();
+    let at = builds.columns.iter().position(|(key, ..)| key.contains("device_hours")).unwrap();
+    near(builds.rows[0].cells[at].unwrap(), 128.0 / 3.0);
 }
 
 #[test]

@@ -56,7 +56,17 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     let mut first = None;
     let mut rows = Vec::new();
     let replicas = fields.or("replicas", Quantity::Count, 1.0)?;
-    let devices = fields.or("devices_per_replica", Quantity::Count, 1.0)?;
+    let relaunched = fields.word("relaunches", &["ignore", "count"], "ignore")? == "count";
+    // Builds at the starts of a job hold all of its devices.
+    let job = if relaunched && !fields.has("devices_per_replica") {
+        fields.get("job.devices", Quantity::Count)?
+    } else {
+        None
+    };
+    let devices = match job {
+        Some(devices) => devices,
+        None => fields.or("devices_per_replica", Quantity::Count, 1.0)?,
+    };
     let lifetime_s = fields.get("replica_lifetime", Quantity::Span)?;
     for build in &builds {
         build.only(&["name", "time"])?;
@@ -110,7 +120,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
             &format!(" If every replica builds, it takes {} of each one's life.", percent(share));
         answer.figure("of_lifetime", "build over a replica's life", share, Unit::Share);
     }
-    if fields.word("relaunches", &["ignore", "count"], "ignore")? == "count" {
+    if relaunched {
         relaunches(&mut answer, fields, &step, build_s)?;
     }
     if let Some(recompile) = fields.under("recompile")? {

@@ -115,14 +115,24 @@ fn show(levers: &Levers) -> Answer {
                 .collect(),
         });
     }
-    answer.verdict = format!(
-        "The step goes from {} to {}, {:.4} times faster. Added up, the levers alone would promise {} less; together they save {}.",
-        time(levers.before_ns / 1e9),
-        time(levers.after_ns / 1e9),
-        levers.speedup(),
-        time(levers.sum_of_savings_ns / 1e9),
-        time(saving_s)
-    );
+    let (before, after) = (time(levers.before_ns / 1e9), time(levers.after_ns / 1e9));
+    // A precision may cost more traffic than it saves arithmetic: such a step is not said to gain.
+    answer.verdict = if saving_s > 0.0 {
+        format!(
+            "The step goes from {before} to {after}, {:.4} times faster. Added up, the levers alone would promise {} less; \
+             together they save {}.",
+            levers.speedup(),
+            time(levers.sum_of_savings_ns / 1e9),
+            time(saving_s)
+        )
+    } else if saving_s < 0.0 {
+        let longer = levers.after_ns / levers.before_ns;
+        format!(
+            "The step goes from {before} to {after}, {longer:.4} times as long: together the levers cost more than they save."
+        )
+    } else {
+        format!("The step stays at {before}: together the levers save nothing.")
+    };
     answer.warnings = levers.why_no_sum().split_off(1);
     answer
 }
@@ -184,6 +194,20 @@ mod tests {
         assert!((remains(0) - 0.635).abs() < 1e-9);
         assert!((remains(1) - (0.6 + 0.3 * 0.3 + 0.1 * 0.2)).abs() < 1e-9);
         assert!(answers[0].inputs.len() >= 4);
+    }
+
+    #[test]
+    fn a_step_that_grows_is_not_called_faster() {
+        let verdict = |times: f64, bytes: f64| {
+            let sheet = read(&format!(
+                "questions: [{{ask: levers, step: 1 ms, shares: {{compute: 0.5, memory: 0.5}}, \
+                 levers: [{{lever: precision, times: {times}, memory_bytes: {bytes}}}]}}]"
+            ));
+            sheet.unwrap().answers().unwrap().remove(0).verdict
+        };
+        assert!(verdict(2.0, 0.5).contains("2.0000 times faster"), "{}", verdict(2.0, 0.5));
+        assert!(verdict(2.0, 2.0).contains("1.2500 times as long"), "{}", verdict(2.0, 2.0));
+        assert!(verdict(2.0, 1.5).contains("stays at 1 ms"), "{}", verdict(2.0, 1.5));
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn compare(
             ("units_in_window", "units in the window", Unit::Number),
             ("time_s", "time to the target", Unit::Seconds),
             ("held_device_hours", "held, device-hours", Unit::DeviceHours),
-            ("relative_goodput", "goodput against the reference", Unit::Factor),
+            ("relative_goodput", "useful work a held device-hour, against the reference", Unit::Factor),
             ("cost", "cost", Unit::Money),
         ],
         rows,

@@ -20,7 +20,10 @@ fn sheet(sheet: &Sheet) -> Vec<Found> {
             .any(|c| matches!(c, Claim::Gain { .. } | Claim::Speedup { .. } | Claim::SummedGains { .. }));
     (counts && sheet.quality_gate.is_none())
         .then(|| {
-            Found::new("quality_gate", "goodput or a gain is stated, and no quality that the run must reach")
+            Found::new(
+                "quality_gate",
+                "a figure of useful work or a gain is stated, and no quality that the run must reach",
+            )
         })
         .into_iter()
         .collect()
