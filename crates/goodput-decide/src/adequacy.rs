@@ -172,8 +172,8 @@ fn interruptions(count: u64) -> String {
     }
 }
 
-/// A factor that follows the demand: its window holds whole cycles of it.
-fn demand(boundary: Boundary, window_ns: f64) -> Adequacy {
+/// A factor that follows the demand: its window holds whole cycles of it, of which a day is the shortest.
+pub(crate) fn demand(boundary: Boundary, window_ns: f64) -> Adequacy {
     let days = window_ns / DAY_NS;
     let whole = days.round().max(1.0);
     let adequate = days >= 1.0 - LEFT_OVER && (days - whole).abs() <= LEFT_OVER * days;

@@ -10,13 +10,12 @@ pub(super) const CHECK: Check = Check {
     severity: Severity::Warning,
     title: "a window shorter than its factor needs",
     why: "Program goodput loses time in every step: several hundred steady ones show it. Runtime goodput loses it in \
-          interruptions: several of them must fall into the window. Scheduling goodput follows demand: whole weeks show it.",
+          interruptions: several of them must fall into the window. Scheduling goodput follows demand: whole cycles of it, days at least, show it.",
     sheet,
     report,
 };
 
-/// A week: days and its end have demand of their own.
-const WEEK_HOURS: f64 = 168.0;
+const HOUR_NS: f64 = 3.6e12;
 
 fn sheet(sheet: &Sheet) -> Vec<Found> {
     let judge = |(i, figure): (usize, &Figure)| {
@@ -37,13 +36,9 @@ fn sheet(sheet: &Sheet) -> Vec<Found> {
                 })
             }
             Boundary::Scheduling => {
-                let hours = figure.window_hours.filter(|&hours| hours < WEEK_HOURS)?;
-                let needed = format!(
-                    "{} covers {} h, a week ({WEEK_HOURS} h) is one cycle of demand",
-                    figure.name,
-                    number(hours)
-                );
-                Some(Found::new(format!("{at}.window_hours"), needed))
+                let judged = adequacy::demand(Boundary::Scheduling, figure.window_hours? * HOUR_NS);
+                let said = format!("{}: {}", figure.name, judged.sentence);
+                (!judged.adequate).then(|| Found::new(format!("{at}.window_hours"), said))
             }
         }
     };
@@ -105,12 +100,34 @@ figures: [{{name: R, value: 0.99, kind: runtime_goodput, window_hours: {hours}}}
         let fired = found(&CHECK, &with(24));
         assert!(fired[0].evidence[1].contains("0.9236"), "{:?}", fired[0].evidence);
         assert!(found(&CHECK, &with(1600)).is_empty());
-        assert_eq!(
-            found(&CHECK, "figures: [{name: S, value: 0.6, kind: scheduling_goodput, window_hours: 24}]")
-                .len(),
-            1
-        );
         assert_eq!(found(&CHECK, "figures: [{name: P, value: 0.4, kind: mfu, steps: 20}]").len(), 1);
         assert!(found(&CHECK, "figures: [{name: P, value: 0.4, kind: mfu, steps: 500}]").is_empty());
+    }
+    /// Whole demand cycles, of which a day is the shortest: a sheet and a report say the same of every window.
+    #[test]
+    fn scheduling_is_judged_as_a_report_judges_it() {
+        for (hours, whole_cycles) in [
+            (1.0, false),
+            (8.0, false),
+            (24.0, true),
+            (36.0, false),
+            (48.0, true),
+            (168.0, true),
+            (732.0, true),
+        ] {
+            let sheet = found(
+                &CHECK,
+                &format!(
+                    "figures: [{{name: S, value: 0.6, kind: scheduling_goodput, window_hours: {hours}}}]"
+                ),
+            );
+            assert_eq!(sheet.is_empty(), whole_cycles, "{hours} h: {sheet:?}");
+            let window =
+                adequacy::Evidence { pool_window_ns: Some(hours * HOUR_NS), ..adequacy::Evidence::default() };
+            let report =
+                adequacy::judge(&window).into_iter().find(|f| f.boundary == Boundary::Scheduling).unwrap();
+            assert_eq!(report.adequate, whole_cycles, "{hours} h: {}", report.sentence);
+            assert!(sheet.iter().all(|found| found.evidence[0].ends_with(&report.sentence)), "{sheet:?}");
+        }
     }
 }
