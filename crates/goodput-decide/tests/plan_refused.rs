@@ -453,6 +453,26 @@ fn lent(more: Value) -> Value {
     over(all.into_iter().find(|question| question["ask"] == "lending").unwrap(), more)
 }
 
+/// Two options of one name in any list whose entries an answer calls by name: the second is refused, and both are named.
+#[rstest]
+#[case(json!({"ask": "frontier", "options": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}), "options[2]", "questions[0].options[0]")]
+#[case(json!({"ask": "frontier", "options": [{"name": "a"}, {"name": "a "}]}), "options[1]", "questions[0].options[0]")]
+#[case(json!({"ask": "frontier", "options": [{"name": 8}, {"name": "8"}]}), "options[1]", "questions[0].options[0]")]
+#[case(json!({"ask": "frontier", "grid": {"size": [{"name": "a"}, {"name": "a"}]}}), "grid.size[1]", "questions[0].grid.size[0]")]
+// An option beside a combination of the grid that has its name.
+#[case(json!({"ask": "frontier", "options": [{"name": "8, spot"}],
+    "grid": {"price": [{"name": "8"}], "size": [{"name": "spot"}]}}), "grid.size[0]", "questions[0].options[0]")]
+#[case(json!({"ask": "capacity", "options": [{"name": "spot"}, {"name": "spot"}]}), "options[1]", "questions[0].options[0]")]
+#[case(json!({"ask": "sizing", "reference": {"devices": 8, "units_per_hour": 1}, "window": "1 d",
+    "schedules": [{"name": "wait"}, {"name": "wait"}]}), "schedules[1]", "questions[0].schedules[0]")]
+#[case(json!({"ask": "build", "step": "245 ms", "compiled": 0.6,
+    "builds": [{"name": "one", "time": "15 min"}, {"name": "one", "time": "5 min"}]}), "builds[1]", "questions[0].builds[0]")]
+fn two_options_of_one_name_are_refused(#[case] question: Value, #[case] second: &str, #[case] first: &str) {
+    let why = answer(&question).unwrap_err();
+    assert_eq!(why.field, format!("questions[0].{second}.name"), "{why}");
+    assert!(why.message.contains(&format!("is the name of {first} too")), "{why}");
+}
+
 /// A field that stands outside the question is named where it stands.
 #[test]
 fn a_shared_field_is_named_where_it_stands() {

@@ -47,7 +47,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         .figure("compiled", "what remains of an execution", step.after_s / step.before_s, Unit::Share)
         .figure("compiled_s", "compiled execution", step.after_s, Unit::Seconds)
         .figure("speedup", "speedup", step.before_s / step.after_s, Unit::Number);
-    let builds = fields.list("builds")?;
+    let builds = fields.named("builds")?;
     if builds.is_empty() {
         return Err(
             fields.missing("builds", "a list of {name, time}, such as {name: autotune, time: 15 min}")
@@ -68,14 +68,14 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         None => fields.or("devices_per_replica", Quantity::Count, 1.0)?,
     };
     let lifetime_s = fields.get("replica_lifetime", Quantity::Span)?;
-    for build in &builds {
+    for (name, build) in &builds {
         build.only(&["name", "time"])?;
         let build_s = build.need("time", Quantity::Duration)?;
         let executions = if saved_s > 0.0 { build_s / saved_s } else { f64::INFINITY };
         let repaid_s = executions * step.after_s;
-        first.get_or_insert((build.name()?, build_s, executions, repaid_s));
+        first.get_or_insert((name.clone(), build_s, executions, repaid_s));
         rows.push(Row {
-            name: build.name()?,
+            name: name.clone(),
             cells: vec![
                 Some(executions),
                 Some(executions.ceil()),

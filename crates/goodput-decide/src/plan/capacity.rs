@@ -21,7 +21,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn read(fields: &Fields<'_>) -> Result<Self, PlanError> {
+    fn read(name: &str, fields: &Fields<'_>) -> Result<Self, PlanError> {
         fields.keys(&["name", "speed"])?;
         let run = JobRun::read(fields)?;
         let stated = fields.has_own("factors.runtime");
@@ -30,7 +30,7 @@ impl Kind {
             false => runtime_goodput(fields, &run)?,
         };
         Ok(Self {
-            name: fields.name()?,
+            name: name.to_owned(),
             price: fields.need("price.per_device_hour", Quantity::Positive)?,
             runtime,
             program: fields.need("factors.program", Quantity::Factor)?,
@@ -65,11 +65,12 @@ fn runtime_goodput(fields: &Fields<'_>, run: &JobRun) -> Result<f64, PlanError> 
 
 pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
     fields.keys(&["ask", "name", "options"])?;
-    let options = fields.list("options")?;
+    let options = fields.named("options")?;
     if options.len() < 2 {
         return Err(fields.missing("options", "at least two of {name, price, preemption, …} to compare"));
     }
-    let kinds = options.iter().map(Kind::read).collect::<Result<Vec<_>, _>>()?;
+    let kinds =
+        options.iter().map(|(name, option)| Kind::read(name, option)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = kinds.first() else { return Ok(Answer::default()) };
     let mut ranked: Vec<&Kind> = kinds.iter().collect();
     ranked.sort_by(|one, other| one.cost().total_cmp(&other.cost()));

@@ -2,7 +2,7 @@
 //! of the answer.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -279,6 +279,14 @@ impl<'a> Fields<'a> {
         list.iter().enumerate().map(each).collect()
     }
 
+    /// The options of a list by their names, of which no two are the same: an answer calls them by these.
+    pub fn named(&self, key: &str) -> Result<Vec<(String, Self)>, PlanError> {
+        let options = self.list(key)?.into_iter().map(|option| Ok((option.name()?, option)));
+        let options = options.collect::<Result<Vec<_>, _>>()?;
+        distinct(&options)?;
+        Ok(options)
+    }
+
     /// A mapping, read over this question.
     pub fn under(&self, key: &str) -> Result<Option<Self>, PlanError> {
         match self.find(key) {
@@ -360,6 +368,21 @@ impl<'a> Fields<'a> {
             }
         }
     }
+}
+
+/// Refuses the second of two options that an answer would call the same.
+pub(super) fn distinct(options: &[(String, Fields<'_>)]) -> Result<(), PlanError> {
+    let mut seen: HashMap<&str, &Fields<'_>> = HashMap::with_capacity(options.len());
+    for (name, option) in options {
+        if let Some(first) = seen.insert(name.trim(), option) {
+            let message = format!(
+                "`{name}` is the name of {} too: expected a name of its own, since the answer calls options by their names",
+                first.path()
+            );
+            return Err(PlanError::new(format!("{}.name", option.path()), message));
+        }
+    }
+    Ok(())
 }
 
 fn job_of(field: &str, map: &Map<String, Value>) -> Result<Option<String>, PlanError> {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::answer::{Answer, Picture, Row, Rows, Spot, Unit};
 use super::error::PlanError;
-use super::fields::Fields;
+use super::fields::{Fields, distinct};
 use super::quantity::Quantity;
 use super::time::{ToResult, draws};
 use super::words::{digits, time};
@@ -92,16 +92,15 @@ impl Configuration {
 
 /// The options as listed, or every combination of the grid's axes.
 fn listed<'a>(fields: &Fields<'a>) -> Result<Vec<(String, Fields<'a>)>, PlanError> {
-    let options = fields.list("options")?;
-    let mut all = Vec::new();
-    for option in options {
-        all.push((option.name()?, option));
+    let mut all = fields.named("options")?;
+    for (_, option) in &all {
+        option.keys(&OWN)?;
     }
     if let Some(grid) = fields.under("grid")? {
         let mut combined = vec![(String::new(), fields.clone())];
         let mut count = 1_usize;
         for axis in grid.own_keys() {
-            let values = grid.list(axis)?;
+            let values = grid.named(axis)?;
             count = count.saturating_mul(values.len());
             if values.is_empty() || count > MOST {
                 let message = format!("{count} configurations: expected 1 to {MOST}, and no empty axis");
@@ -109,14 +108,13 @@ fn listed<'a>(fields: &Fields<'a>) -> Result<Vec<(String, Fields<'a>)>, PlanErro
             }
             let mut next = Vec::with_capacity(count);
             for (name, fields) in &combined {
-                for value in &values {
-                    let joined =
-                        if name.is_empty() { value.name()? } else { format!("{name}, {}", value.name()?) };
+                for (own, value) in &values {
+                    let joined = if name.is_empty() { own.clone() } else { format!("{name}, {own}") };
                     next.push((joined, fields.with(value)));
                 }
             }
             combined = next;
-            for value in &values {
+            for (_, value) in &values {
                 value.keys(&OWN)?;
             }
         }
@@ -125,11 +123,8 @@ fn listed<'a>(fields: &Fields<'a>) -> Result<Vec<(String, Fields<'a>)>, PlanErro
     if all.is_empty() {
         return Err(fields.missing("options", "a list of configurations, or grid: lists to combine"));
     }
-    if fields.has("options") {
-        for (_, option) in all.iter().take(fields.list("options")?.len()) {
-            option.keys(&OWN)?;
-        }
-    }
+    // An option may bear the name of a combination.
+    distinct(&all)?;
     Ok(all)
 }
 

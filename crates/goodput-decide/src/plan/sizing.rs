@@ -19,14 +19,14 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
         units_per_hour: reference.need("units_per_hour", Quantity::Positive)?,
     };
     let window_h = fields.need("window", Quantity::Span)? / 3600.0;
-    let listed = fields.list("schedules")?;
+    let listed = fields.named("schedules")?;
     if listed.is_empty() {
         return Err(fields.missing("schedules", "a list of {name, stages, last}"));
     }
     let mut schedules = Vec::new();
-    for option in &listed {
+    for (name, option) in &listed {
         option.only(&["name", "stages", "last", "price"])?;
-        schedules.push((option.name()?, schedule(reference, option)?, price(option)?));
+        schedules.push((name.clone(), schedule(reference, option)?, price(option)?));
     }
     let most =
         |units: f64, (_, schedule, _): &(String, Schedule, _)| units.max(schedule.units_within(window_h));
@@ -46,7 +46,7 @@ pub(super) fn answer(fields: &Fields<'_>) -> Result<Answer, PlanError> {
             schedules[priced].0,
             Quantity::Positive.expected()
         );
-        return Err(PlanError::new(listed[unpriced].at("price.per_device_hour"), message));
+        return Err(PlanError::new(listed[unpriced].1.at("price.per_device_hour"), message));
     }
     compare(fields, &schedules, window_h, target)
 }
