@@ -32,6 +32,7 @@ pub fn run(args: &TraceArgs) -> Result<Answer, CliError> {
             trace_rate: args.trace_rate.clone(),
         }),
         timeline: args.timeline.clone(),
+        contract: args.contract.clone(),
         top: args.top,
         annotate: args.annotate.clone(),
         parquet: args.parquet.clone(),

@@ -329,3 +329,104 @@ fn a_stamp_far_off_is_said() {
     assert!(run("4000000000000").contains("spans more than a day"));
     assert!(!run("4000").contains("spans more than a day"));
 }
+
+/// The value of a condition and where it is known from.
+fn condition(document: &Value, field: &str) -> Option<String> {
+    let conditions = document["contract"]["conditions"].as_array().unwrap();
+    let of = conditions.iter().find(|condition| condition["field"] == field)?;
+    Some(format!("{} ({})", of["value"].as_str().unwrap(), of["source"].as_str().unwrap()))
+}
+
+#[test]
+fn a_report_carries_its_contract() {
+    let traces = Traces::of("straggler");
+    let document = traces.json(&[]);
+    let contract = &document["contract"];
+    assert_eq!(contract["scope"], "trace");
+    assert_eq!(contract["devices"], document["scope"]["ranks"]);
+    let held = "the judged steps on the device, by the profiler's stamps; boundaries: the profiler's steps (records)";
+    for (field, expected) in [
+        ("system.device_types", Some("Simulated accelerator (records)")),
+        ("timing.held", Some(held)),
+        ("statistics.denominator", Some("traced (records)")),
+        ("workload.model", None),
+        ("system.ideal", None),
+    ] {
+        assert_eq!(condition(&document, field).as_deref(), expected, "{field}");
+    }
+    // The window holds every judged step of every rank.
+    let ns = |value: &Value| value.as_str().unwrap().parse::<i64>().unwrap();
+    let steps =
+        document["ranks"].as_array().unwrap().iter().flat_map(|rank| rank["steps"].as_array().unwrap());
+    let spans: Vec<_> = steps
+        .filter(|step| step["judged"] == true)
+        .map(|step| (ns(&step["device_from_ns"]), step["device_window"]["window_ns"].as_i64().unwrap()))
+        .collect();
+    let first = spans.iter().map(|&(from, _)| from).min().unwrap();
+    let last = spans.iter().map(|&(from, length)| from + length).max().unwrap();
+    assert_eq!((ns(&contract["window"]["from_ns"]), ns(&contract["window"]["to_ns"])), (first, last));
+    assert!(ns(&contract["duration_ns"]) <= last - first);
+
+    // A few steps are a sample, and four ranks make no more steps of them.
+    let program = &contract["statistics"][0];
+    let trials = program["trials"].as_f64().unwrap();
+    assert_eq!(trials * 4.0, program["percentiles"]["count"].as_f64().unwrap());
+    assert_eq!((program["factor"].as_str(), program["adequate"].as_bool()), (Some("program"), Some(false)));
+    assert!(program["sentence"].as_str().unwrap().starts_with("the trace is a sample"), "{program}");
+    let mut lengths: Vec<i64> = spans.iter().map(|&(_, length)| length).collect();
+    lengths.sort_unstable();
+    assert_eq!(program["centre"].as_f64(), Some(lengths[(lengths.len() - 1) / 2] as f64));
+    let page = traces.run(&["--format", "html"]).stdout;
+    assert!(
+        page.contains("id=\"contract-section\"") && page.contains("Conditions and where they are known from")
+    );
+}
+
+#[test]
+fn the_contract_of_a_model_names_work_and_ideal() {
+    let model = ["--model", "llama3.1-8b", "--global-batch", "4", "--seq", "128", "--devices", "1000000"];
+    let document = Traces::of("straggler").json(&[&model[..], &["--device", "H100 SXM5"]].concat());
+    for (field, expected) in [
+        ("workload.model", "llama3.1-8b (records)"),
+        ("workload.sequence_tokens", "128 (records)"),
+        ("workload.global_batch", "4 (records)"),
+        ("system.devices", "1000000 (records)"),
+        ("system.device_types", "H100 SXM5 (records)"),
+        ("system.precision", "bf16 (records)"),
+    ] {
+        assert_eq!(condition(&document, field).as_deref(), Some(expected), "{field}");
+    }
+    let ideal = condition(&document, "system.ideal").unwrap();
+    assert!(ideal.starts_with("compute on H100 SXM5, bf16 9.8"), "{ideal}");
+}
+
+#[test]
+fn what_the_traces_do_not_say_is_stated() {
+    let traces = Traces::of("straggler");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("contract.yaml");
+    let state = |yaml: &str| {
+        fs::write(&file, yaml).unwrap();
+        file.display().to_string()
+    };
+    let path = state("workload: {model: mine}\nquality: {metric: loss, passed: true}\n");
+    let document = traces.json(&["--contract", &path]);
+    assert_eq!(condition(&document, "workload.model").as_deref(), Some("mine (stated)"));
+    let table = traces.run(&["--contract", &path]).stdout;
+    assert!(table.contains("3 stated") && table.contains("quality gate on loss: passed"), "{table}");
+    for (yaml, words) in [
+        ("system: {device_types: H100}", ["system.device_types", "records say Simulated accelerator"]),
+        ("workload: {modle: x}", ["workload.modle", "workload.model"]),
+    ] {
+        let output = traces.run(&["--contract", &state(yaml)]);
+        assert_eq!(output.status.code(), Some(2));
+        for word in words {
+            assert!(output.stderr.contains(word), "{word}: {}", output.stderr);
+        }
+    }
+    // The file that is stated is an input, too.
+    let path = state("workload: {model: mine}\n");
+    let output = traces.run(&["--contract", &path, "-o", &path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stderr.contains("one of the inputs"), "{}", output.stderr);
+}

@@ -98,12 +98,34 @@ pub fn judge_serving(evidence: &ServingEvidence) -> Vec<Adequacy> {
     judged
 }
 
+/// Judges the steady steps of a step trace; `None` where it does not tell steps apart. A step counts once, however many
+/// ranks are traced.
+///
+/// ```
+/// use goodput_decide::adequacy::judge_trace;
+/// let few = judge_trace(Some(3));
+/// assert!(!few.adequate && few.sentence.starts_with("the trace is a sample"));
+/// assert!(judge_trace(Some(400)).adequate);
+/// ```
+#[must_use]
+pub fn judge_trace(steady_steps: Option<u64>) -> Adequacy {
+    let judged = program(steady_steps);
+    let sentence = match steady_steps {
+        Some(_) if judged.adequate => judged.sentence,
+        Some(_) => format!("the trace is a sample: {}", judged.sentence),
+        None => "the trace is a sample: it does not tell how many steady steps program goodput rests on"
+            .to_owned(),
+    };
+    Adequacy { sentence, ..judged }
+}
+
 fn program(steps: Option<u64>) -> Adequacy {
     let adequate = steps.is_some_and(|steps| steps >= STEADY_STEPS);
     let sentence = match steps {
         Some(steps) if adequate => format!("program goodput rests on {steps} steady steps"),
         Some(steps) => format!(
-            "program goodput rests on {steps} steady steps: several hundred ({STEADY_STEPS}) are needed for a steady figure"
+            "program goodput rests on {steps} steady {}: several hundred ({STEADY_STEPS}) are needed for a steady figure",
+            if steps == 1 { "step" } else { "steps" }
         ),
         None => "program goodput: no timeline tells how many steady steps it rests on".to_owned(),
     };

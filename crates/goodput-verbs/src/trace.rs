@@ -22,7 +22,7 @@ use crate::inputs::Inputs;
 use crate::request::{ReportRequest, TimelineRequest};
 use crate::trace_model::{self, TraceModelRequest};
 use crate::trace_plan::{self, Known, SamplingRequest};
-use crate::{Answer, device, timeline};
+use crate::{Answer, contract, device, timeline};
 
 /// `goodput trace`: traces, and how to analyse them.
 #[derive(Debug, Clone, Deserialize)]
@@ -46,6 +46,8 @@ pub struct TraceRequest {
     pub sampling: Option<SamplingRequest>,
     /// The job's own timeline, for the length of untraced steps.
     pub timeline: Vec<PathBuf>,
+    /// What is known of the measurement beside the traces (`examples/contract.yaml`).
+    pub contract: Option<PathBuf>,
     /// Rows of kernels and operators.
     pub top: usize,
     /// Write an annotated trace for Perfetto to this file; gzipped when its name ends so.
@@ -70,6 +72,7 @@ impl Default for TraceRequest {
             mesh: None,
             sampling: None,
             timeline: Vec::new(),
+            contract: None,
             top: 50,
             annotate: None,
             parquet: None,
@@ -111,22 +114,24 @@ pub fn trace(
         .as_ref()
         .map(|model| trace_model::measure(model, request.device.as_deref(), &catalogue, &analysis));
     let mut beside = TraceBeside {
+        device: request.device.clone(),
         untraced: job.as_ref().and_then(|(_, account)| untraced::compare(&analysis, account)),
         model: model.transpose()?,
         audit: mesh.as_ref().map(|plan| trace_plan::audit(plan, &analysis)).transpose()?,
         sampling: request.sampling.as_ref().map(|ask| trace_plan::sampling(ask, &known)).transpose()?,
         warnings: warnings(&analysis, &set),
     };
-    write_beside(request, &analysis)?;
     let falls_short = set.files.iter().any(FileReading::is_degraded) || !beside.warnings.is_empty();
     beside.warnings.extend(passed_over(&set.passed_over));
-    let view = TraceView::new(&analysis, &set.files, beside, request.top, &request.report.settings()?);
+    let mut view = TraceView::new(&analysis, &set.files, beside, request.top, &request.report.settings()?);
+    contract::state(request.contract.as_deref(), |label, yaml| view.contract.known.state(label, yaml))?;
+    write_beside(request, &analysis)?;
     Ok(Answer { view, falls_short })
 }
 
 /// Traces are measured once: no output may take the place of an input.
 pub(crate) fn refuse_overwriting(request: &TraceRequest, set: &ReadFiles) -> Result<(), VerbError> {
-    let named = [&request.mesh, &request.device_file];
+    let named = [&request.mesh, &request.device_file, &request.contract];
     let inputs = set.files.iter().map(|file| &file.path).chain(&request.timeline);
     let inputs: Vec<_> =
         inputs.chain(named.into_iter().flatten()).filter_map(|p| p.canonicalize().ok()).collect();

@@ -33,6 +33,9 @@ pub struct TraceArgs {
     /// The job's own log: how long untraced steps take, and whether the trace lies in a warm-up.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub timeline: Vec<PathBuf>,
+    /// What is known of the measurement beside the traces: workload, quality gate, system, timing (examples/contract.yaml).
+    #[arg(long, value_name = "FILE.yaml")]
+    pub contract: Option<PathBuf>,
     /// Rows of kernels and of operators.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,

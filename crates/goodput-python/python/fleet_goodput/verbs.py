@@ -112,6 +112,7 @@ def trace(
     device_file: Path | None = None,
     mesh: Path | None = None,
     timeline: Iterable[Path] = (),
+    contract: Path | None = None,
     top: int = 50,
     title: str | None = None,
 ) -> TraceReport:
@@ -131,6 +132,8 @@ def trace(
         Mesh and sharding of the job, for the collective audit (``examples/mesh.yaml``).
     timeline
         The job's own logs: how long untraced steps take.
+    contract
+        What is known of the measurement beside the traces (``examples/contract.yaml``).
     top
         Rows of kernels and of operators.
 
@@ -151,6 +154,7 @@ def trace(
         "device_file": None if device_file is None else os.fspath(device_file),
         "mesh": None if mesh is None else os.fspath(mesh),
         "timeline": _paths(timeline),
+        "contract": None if contract is None else os.fspath(contract),
         "top": top,
         "report": {"title": title},
     }

@@ -228,7 +228,7 @@ pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> S
         ("devices", format!("{} ({})", contract.devices, list(&contract.device_types))),
         ("ideal", list(&words::ideals(contract).collect::<Vec<_>>())),
         ("software", list(&software)),
-        ("held", contract.timing_boundary.held.to_owned()),
+        ("held", contract.timing_boundary.held.to_string()),
         ("productive", contract.timing_boundary.productive.to_owned()),
         (
             "stamp resolution",

@@ -255,7 +255,7 @@ fn contract(view: &ServingView) -> Section {
         ("scope", "serving: no ratio, sum or mean with training".to_owned()),
         ("denominator", contract.denominator.replace('_', " ")),
         ("devices", format!("at most {} at once ({types})", contract.devices)),
-        ("held", timing.held.to_owned()),
+        ("held", timing.held.to_string()),
         ("productive", timing.productive.to_owned()),
         (
             "stamp resolution",

@@ -5,7 +5,7 @@ use goodput_trace::partition::{Charge, HostCause};
 use goodput_trace::trace::CollectiveKind;
 
 use super::charts::{self, Stack};
-use super::page::{Block, Page, Part, Section, Tile};
+use super::page::{Block, Page, Part, Section, Tile, contract_blocks};
 use super::palette;
 use crate::number::{UNKNOWN, counted, duration, percent};
 use crate::table::{self, Detail, Table};
@@ -27,6 +27,7 @@ pub(super) fn page(view: &TraceView) -> Page {
     sections.extend(audit(view));
     sections.extend(sampling(view));
     sections.push(steps(view));
+    sections.push(contract(view));
     sections.push(read(view));
     let mut scope = words::trace_scope(view);
     let window = scope.remove(0);
@@ -483,6 +484,38 @@ fn steps(view: &TraceView) -> Section {
             "Every step of every rank".to_owned(),
             table::trace_steps(&view.ranks, Detail::Full),
         )],
+    }
+}
+
+fn contract(view: &TraceView) -> Section {
+    let contract = &view.contract;
+    let timing = &contract.timing_boundary;
+    let not_stated = || "not stated".to_owned();
+    let types = match contract.device_types.as_slice() {
+        [] => not_stated(),
+        types => types.join(", "),
+    };
+    let length = contract.duration_ns.map(|ns| format!("{} of captured steps", duration(ns.as_i64())));
+    let window = match (&contract.window, length) {
+        (Some(window), Some(length)) => format!("{} to {}, half-open; {length}", window.from, window.to),
+        (_, Some(length)) => format!("{length}; the stamps tell no date"),
+        (_, None) => "no step is judged".to_owned(),
+    };
+    let definitions = vec![
+        ("window", window),
+        ("scope", "trace: steps while they are profiled, a sample of the job".to_owned()),
+        ("denominator", "time of the judged steps".to_owned()),
+        ("devices", format!("{} traced ({types})", contract.devices)),
+        ("held", timing.held.to_string()),
+        ("productive", timing.productive.to_owned()),
+        ("stamp resolution", timing.stamp_resolution_ns.map_or_else(not_stated, |ns| duration(ns.as_i64()))),
+        ("made by", view.generated_by.clone()),
+    ];
+    Section {
+        id: "contract",
+        title: "The contract",
+        intro: "Two traces may be held against each other when these agree.".to_owned(),
+        blocks: contract_blocks(&contract.known, &contract.statistics, definitions),
     }
 }
 

@@ -18,6 +18,9 @@ pub(super) fn render(view: &TraceView, style: TerminalStyle) -> String {
     if let Some(untraced) = &view.untraced {
         page.line(&words::untraced(untraced));
     }
+    for line in words::contract(&view.contract.known, &view.contract.statistics) {
+        page.line(&line);
+    }
     if let Some(triage) = &view.triage {
         page.heading("Triage");
         page.table(&table::triage(triage));

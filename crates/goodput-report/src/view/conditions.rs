@@ -290,7 +290,7 @@ impl ContractView {
                 one(self.software.iter().map(|s| format!("{} {}", s.name, s.version)).collect()),
             ),
             ("system.pool", one(pools.to_vec())),
-            ("timing.held", self.timing_boundary.held.to_owned()),
+            ("timing.held", self.timing_boundary.held.to_string()),
             ("timing.productive", self.timing_boundary.productive.to_owned()),
             ("timing.stamp_resolution_ns", resolution.map_or_else(String::new, |ns| ns.0.to_string())),
             ("statistics.denominator", self.denominator.to_owned()),

@@ -1,5 +1,7 @@
 //! The contract: what a figure is measured over, so that two of them can be compared or refused.
 
+use std::borrow::Cow;
+
 use goodput_core::records::Commits;
 use goodput_core::scheduling::Denominator;
 use goodput_core::{Boundary, Chain, Window};
@@ -106,7 +108,7 @@ impl SoftwareView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimingBoundaryView {
     /// From when to when devices count as held.
-    pub held: &'static str,
+    pub held: Cow<'static, str>,
     /// What counts as productive.
     pub productive: &'static str,
     /// Resolution of the stamps; `None` when the records do not say.
@@ -119,7 +121,7 @@ impl TimingBoundaryView {
 
     pub(crate) fn recorded(stamp_resolution_ns: Option<i64>) -> Self {
         Self {
-            held: "gang complete to release, by the scheduler's records",
+            held: "gang complete to release, by the scheduler's records".into(),
             productive: Self::PRODUCTIVE,
             stamp_resolution_ns: stamp_resolution_ns.filter(|&ns| ns > 0).map(Into::into),
         }
@@ -127,7 +129,8 @@ impl TimingBoundaryView {
 
     pub(crate) fn from_log(stamp_resolution_ns: Option<i64>) -> Self {
         Self {
-            held: "first evidence in the log to a logged end, else to the window's end: no allocation record",
+            held: "first evidence in the log to a logged end, else to the window's end: no allocation record"
+                .into(),
             ..Self::recorded(stamp_resolution_ns)
         }
     }

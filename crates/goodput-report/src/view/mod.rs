@@ -105,8 +105,8 @@ pub use trace::{
     NotPlacedView, NotSplitView, OverlapView, PeerRankView, PeersView, QuestionView, RankOverlapView,
     RegimeView, RooflineKernelView, RooflineView, SampledRankView, SampledWindowView, SamplingView,
     StepLaneView, StepRowView, StepTimelineView, StepsAcrossView, StratumView, TermView, TraceBeside,
-    TraceFileView, TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView,
-    TriageView, TriggerView, UntracedView,
+    TraceContractView, TraceFileView, TraceFindingView, TraceModelView, TraceRankView, TraceScopeView,
+    TraceStepView, TraceView, TriageView, TriggerView, UntracedView,
 };
 pub use validate::{
     AssumedView, FailedRunView, RefusedRowView, RegressionView, ValidatedRowView, ValidationView, WorseView,

@@ -38,7 +38,8 @@ impl ServingContractView {
         device_types.sort();
         device_types.dedup();
         let timing_boundary = TimingBoundaryView {
-            held: "placed to released, by the log; to the end of the records where no release is logged",
+            held: "placed to released, by the log; to the end of the records where no release is logged"
+                .into(),
             productive: "ready to draining or failure, by the log; what ran in it, by the busy time of samples",
             stamp_resolution_ns: resolution_ns(records).map(Into::into),
         };
@@ -55,7 +56,7 @@ impl ServingContractView {
             ("system.topology", one(sizes.collect())),
             ("system.precision", one(bases.iter().filter_map(|basis| basis.dtype.clone()).collect())),
             ("system.pool", one(pools.filter(|pool| !pool.is_empty()).collect())),
-            ("timing.held", timing_boundary.held.to_owned()),
+            ("timing.held", timing_boundary.held.to_string()),
             ("timing.productive", timing_boundary.productive.to_owned()),
             (
                 "timing.stamp_resolution_ns",

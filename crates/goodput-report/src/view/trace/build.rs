@@ -15,14 +15,17 @@ use goodput_trace::untraced::Untraced;
 use super::{
     AmountsView, AuditView, BandwidthView, BlameView, ChargeView, FindingRowView, KernelRowView,
     NotSplitView, OverlapView, PeerRankView, PeersView, QuestionView, RooflineView, SamplingView,
-    StepRowView, StepTimelineView, StepsAcrossView, TermView, TraceFileView, TraceFindingView,
-    TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView, UntracedView,
+    StepRowView, StepTimelineView, StepsAcrossView, TermView, TraceContractView, TraceFileView,
+    TraceFindingView, TraceModelView, TraceRankView, TraceScopeView, TraceStepView, TraceView, TriageView,
+    UntracedView,
 };
 use crate::view::ViewSettings;
 
 /// What stands beside an analysis in its view.
 #[derive(Debug, Default)]
 pub struct TraceBeside {
+    /// The device of all ranks, over what the traces say.
+    pub device: Option<String>,
     /// Traced steps against untraced ones.
     pub untraced: Option<Untraced>,
     /// The traced steps against the model.
@@ -60,12 +63,14 @@ impl TraceView {
         let ranks: Vec<_> = analysis.ranks.iter().map(rank).collect();
         let peers = analysis.peers.as_ref().map(|peers| peers_view(peers, analysis));
         let steps_across = StepsAcrossView::of(analysis);
+        let scope = scope(analysis);
         let ranked = worst_first(&ranks, peers.as_ref());
         Self {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
             title: settings.title.clone(),
-            scope: scope(analysis),
+            contract: TraceContractView::new(analysis, &scope, &steps_across.rows, &beside),
+            scope,
             total: AmountsView::sum(analysis.ranks.iter().flat_map(RankAnalysis::judged)),
             charges: charges(&evidence),
             program_goodput_upper_bound: evidence.upper_bound(),

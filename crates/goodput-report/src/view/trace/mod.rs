@@ -2,6 +2,7 @@
 
 mod audit;
 mod build;
+mod contract;
 mod overlap;
 mod roofline;
 mod sampling;
@@ -9,6 +10,7 @@ mod timeline;
 
 pub use audit::{AuditExtraView, AuditLineView, AuditView, MisplacedAxisView};
 pub use build::TraceBeside;
+pub use contract::TraceContractView;
 pub use overlap::{ContendedKernelView, OverlapView, RankOverlapView};
 pub use roofline::{CeilingsView, NotPlacedView, RegimeView, RooflineKernelView, RooflineView};
 pub use sampling::{SampledRankView, SampledWindowView, SamplingView, StratumView, TriggerView};
@@ -33,6 +35,8 @@ pub struct TraceView {
     pub title: Option<String>,
     /// What was traced.
     pub scope: TraceScopeView,
+    /// What every figure is measured over.
+    pub contract: TraceContractView,
     /// All judged steps of all ranks: every nanosecond charged once.
     pub total: AmountsView,
     /// The same by charge, the largest first.
