@@ -306,3 +306,36 @@ fn a_constraint_that_says_nothing_and_a_space_without_a_layout_are_refused() {
     assert_eq!(none.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&none.stderr).contains("memory"));
 }
+
+#[test]
+fn a_report_carries_the_contract_of_its_run() {
+    let output = predict(Path::new(EXAMPLE), &["--format", "json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let contract = &report["contract"];
+    let conditions = contract["conditions"].as_array().unwrap();
+    for (field, expected) in [
+        ("workload.model", "gpt3-175b"),
+        ("workload.sequence_tokens", "2048"),
+        ("workload.global_batch", "64"),
+        ("system.devices", "64"),
+        ("system.device_types", report["run"]["device"].as_str().unwrap()),
+        ("system.topology", "DGX A100"),
+        ("system.software", "megatron-lm-2022"),
+        ("system.precision", "fp16"),
+        ("statistics.denominator", "step"),
+    ] {
+        let of = conditions.iter().find(|condition| condition["field"] == field).unwrap();
+        assert_eq!(of["value"], expected, "{field}");
+    }
+    // The run states them; no record does, and nothing is measured.
+    assert!(conditions.iter().all(|condition| condition["source"] == "stated"));
+    assert!(contract["timing_boundary"]["held"].as_str().unwrap().starts_with("one step, predicted"));
+    assert_eq!(contract["statistics"], Value::Array(Vec::new()));
+
+    let table = predict(Path::new(EXAMPLE), &[]);
+    let table = String::from_utf8(table.stdout).unwrap();
+    assert!(table.contains("contract: 12 conditions stated by the run"), "{table}");
+    let page = predict(Path::new(EXAMPLE), &["--format", "html"]);
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(page.contains("id=\"contract-section\"") && page.contains("megatron-lm-2022"));
+}

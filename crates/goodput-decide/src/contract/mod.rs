@@ -113,10 +113,25 @@ pub struct Difference {
 impl Contract {
     /// The contract of conditions that the records give.
     pub fn from_records<'a>(conditions: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        Self::known(conditions, Source::Records)
+    }
+
+    /// The contract of conditions that a person states, of a plan or a prediction, say; an empty value states nothing.
+    ///
+    /// ```
+    /// use goodput_decide::contract::{Contract, Source};
+    /// let contract = Contract::stated([("workload.model", "llama2-70b".to_owned())]);
+    /// assert_eq!(contract.get("workload.model").map(|known| known.source), Some(Source::Stated));
+    /// ```
+    pub fn stated<'a>(conditions: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        Self::known(conditions, Source::Stated)
+    }
+
+    fn known<'a>(conditions: impl IntoIterator<Item = (&'a str, String)>, source: Source) -> Self {
         let mut contract = Self::default();
         for (key, value) in conditions {
             if let Some(of) = condition(key).filter(|_| !value.is_empty()) {
-                contract.known.insert(of.key, Known { value, source: Source::Records });
+                contract.known.insert(of.key, Known { value, source });
             }
         }
         contract

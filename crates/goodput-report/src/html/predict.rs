@@ -18,6 +18,7 @@ pub(super) fn page(view: &PredictionView) -> Page {
     sections.push(memory(view));
     sections.extend(efficiency(view));
     sections.push(closed_forms(view));
+    sections.push(contract(view));
     let mut lines = vec![words::predicted_run(view)];
     lines.extend(view.efficiency.as_ref().map(words::efficiency));
     Page {
@@ -246,6 +247,35 @@ fn efficiency(view: &PredictionView) -> Option<Section> {
             ),
         ],
     })
+}
+
+fn contract(view: &PredictionView) -> Section {
+    let contract = &view.contract;
+    let definitions = vec![
+        ("scope", "prediction: nothing is measured".to_owned()),
+        ("denominator", "the predicted step".to_owned()),
+        (
+            "devices",
+            format!("{} ({})", counted(contract.devices.into(), "device"), contract.device_types.join(", ")),
+        ),
+        ("held", contract.timing_boundary.held.to_string()),
+        ("productive", contract.timing_boundary.productive.to_owned()),
+        ("made by", view.generated_by.clone()),
+    ];
+    Section {
+        id: "contract",
+        title: "The contract",
+        intro: "What a measurement must share with the run for the two to be held against each other."
+            .to_owned(),
+        blocks: vec![
+            Block::Lines(vec![words::prediction_contract(view)]),
+            Block::Definitions(definitions),
+            Block::Table(
+                "Conditions and where they are known from".to_owned(),
+                table::conditions(&contract.known),
+            ),
+        ],
+    }
 }
 
 fn closed_forms(view: &PredictionView) -> Section {

@@ -11,6 +11,7 @@ pub(super) fn render(view: &PredictionView, style: TerminalStyle) -> String {
     page.heading(view.title.as_deref().unwrap_or("Predicted step"));
     page.line(&words::predicted_run(view));
     page.line(&words::predicted_step(view));
+    page.line(&words::prediction_contract(view));
     view.calibration.iter().for_each(|factor| page.line(&words::applied_factor(factor)));
     if let Some(measured) = &view.measured_here {
         super::calibrate::measured_here(&mut page, measured);

@@ -35,7 +35,16 @@ pub struct KnownConditions {
 impl KnownConditions {
     /// What the records say; an empty value says nothing.
     pub(crate) fn from_records<'a>(conditions: impl IntoIterator<Item = (&'a str, String)>) -> Self {
-        let mut known = Self { conditions: Vec::new(), measured: Contract::from_records(conditions) };
+        Self::of(Contract::from_records(conditions))
+    }
+
+    /// What a person states of something that is not measured; an empty value says nothing.
+    pub(crate) fn stated<'a>(conditions: impl IntoIterator<Item = (&'a str, String)>) -> Self {
+        Self::of(Contract::stated(conditions))
+    }
+
+    fn of(measured: Contract) -> Self {
+        let mut known = Self { conditions: Vec::new(), measured };
         known.refresh();
         known
     }

@@ -86,7 +86,7 @@ pub use pools::{CohortView, DiagnosticsView, PointView, PoolView, SeriesView, Wa
 pub use predict::{
     BeyondTableView, ClosedFormView, DrawnRowView, DrawnSpanView, EfficiencyView, GuideView, PictureView,
     PictureWindowView, PredictedConventionView, PredictedMemoryView, PredictedRunView, PredictedStageView,
-    PredictedTermView, PredictionView, StageTermView,
+    PredictedTermView, PredictionContractView, PredictionView, StageTermView,
 };
 pub use read::{FileView, FindingView, ReadReportView, WarningView};
 pub use runtime::{MeasuredView, RanksView, StepTimesView, StepsView};

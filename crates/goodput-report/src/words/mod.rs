@@ -21,7 +21,7 @@ pub(crate) use contract::contract;
 pub(crate) use explain::{explain_answer, explain_scope, explain_title, signed_duration};
 pub(crate) use lint::{corrected, lint_answer, lint_title};
 pub(crate) use plan::{plan_heading, plan_id, plan_inputs, plan_question, plan_scope, plan_title};
-pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step};
+pub(crate) use predict::{beyond_tables, efficiency, predicted_run, predicted_step, prediction_contract};
 pub(crate) use search::{layout, search_title, searched, stages};
 pub(crate) use serving::{
     SERVING_SCOPE, decode_model, lives, placement_wait, serving_basis, serving_factors, serving_row_title,

@@ -30,6 +30,12 @@ pub(crate) fn predicted_run(view: &PredictionView) -> String {
     )
 }
 
+/// How much of the contract is known.
+pub(crate) fn prediction_contract(view: &PredictionView) -> String {
+    let known = view.contract.known.conditions.len() as u64;
+    format!("contract: {} stated by the run; one step, predicted: no trials", counted(known, "condition"))
+}
+
 pub(crate) fn predicted_step(view: &PredictionView) -> String {
     let of_peak = |share: f64| percent(view.efficiency.as_ref().map(|_| share));
     format!(

@@ -1,6 +1,7 @@
 //! The view of `goodput predict`: the step of a layout, term by term.
 
 mod closed_forms;
+mod contract;
 mod efficiency;
 mod picture;
 
@@ -17,6 +18,7 @@ use super::measured_here::MeasuredHereView;
 use super::settings::ViewSettings;
 
 pub use closed_forms::ClosedFormView;
+pub use contract::PredictionContractView;
 pub use efficiency::{EfficiencyView, PredictedConventionView};
 pub use picture::{DrawnRowView, DrawnSpanView, PictureView, PictureWindowView};
 
@@ -33,6 +35,8 @@ pub struct PredictionView {
     pub calibration: Option<AppliedFactorView>,
     /// What was asked.
     pub run: PredictedRunView,
+    /// What the predicted step is of.
+    pub contract: PredictionContractView,
     /// Time of a step.
     pub step_ns: f64,
     /// Its relative standard deviation, from the noise of the tables and what lies beyond them.
@@ -234,6 +238,7 @@ impl PredictionView {
         let step_ns = prediction.step_ns;
         let share = |ns: f64| if step_ns > 0.0 { ns / step_ns } else { 0.0 };
         let memory = &prediction.memory;
+        let efficiency = EfficiencyView::new(run, prediction);
         Self {
             schema: Self::SCHEMA,
             generated_by: settings.generated_by.clone(),
@@ -261,6 +266,7 @@ impl PredictionView {
                 micro_batch: run.batch.micro,
                 global_batch: run.batch.global,
             },
+            contract: PredictionContractView::new(run, efficiency.as_ref()),
             step_ns,
             deviation: prediction.deviation,
             basis: basis(prediction.basis),
@@ -268,7 +274,7 @@ impl PredictionView {
             mfu: prediction.mfu,
             hfu: prediction.hfu,
             tokens_per_second_per_device: prediction.tokens_per_second_per_device,
-            efficiency: EfficiencyView::new(run, prediction),
+            efficiency,
             terms: prediction
                 .terms
                 .iter()
