@@ -17,6 +17,7 @@
 pub mod formula;
 pub mod known_loss;
 mod plan;
+mod polynomial;
 pub mod sheet;
 
 mod charged_twice;

@@ -6,6 +6,7 @@ mod charged_to_fixer;
 mod compiled_as_proof;
 mod different_windows;
 mod factor_above_one;
+mod factors_not_multiplied;
 mod fleet_mfu_times_scaling;
 mod largest_kernel_first;
 mod largest_loss_first;
@@ -34,6 +35,7 @@ pub const CHECKS: &[&Check] = &[
     &charged_to_fixer::CHECK,
     &whole_run_mfu_times_runtime::CHECK,
     &fleet_mfu_times_scaling::CHECK,
+    &factors_not_multiplied::CHECK,
     &different_windows::CHECK,
     &mean_of_different_ideals::CHECK,
     &activity_called_goodput::CHECK,
