@@ -130,6 +130,68 @@ fn a_regression_fails_and_is_tied_to_its_release() {
     }
 }
 
+/// The table of changes fits a window of 1200 px: lines that the page does not break are short, in every cell.
+#[test]
+fn the_table_of_changes_needs_no_scrolling() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    regressed(&path);
+    let page = run(&["baseline", "check", &text(&path), "--format", "html"]).stdout;
+    let (_, table) = page.split_once("<caption>Every change").unwrap();
+    let (table, _) = table.split_once("</table>").unwrap();
+    let cells: Vec<(&str, &str)> = table
+        .split("<td")
+        .skip(1)
+        .map(|cell| cell.split_once("</td>").unwrap().0.split_once('>').unwrap())
+        .collect();
+    assert_eq!(cells.len() % 8, 0, "{cells:?}");
+    for (class, cell) in cells.iter().filter(|(class, _)| class.contains("number") || class.contains("short"))
+    {
+        assert!(cell.lines().all(|line| line.trim().chars().count() <= 16), "{class}: {cell}");
+    }
+    // An interval and two levels, a line each.
+    assert!(cells.iter().any(|(class, cell)| class.contains("number") && cell.trim().lines().count() == 3));
+    assert!(cells.iter().any(|(class, cell)| class.contains("number") && cell.trim().lines().count() == 2));
+}
+
+/// A host that is slow from day 40 on, in the middle of a job's life: one regression, of which the figure's rise names the host.
+#[test]
+fn a_slow_host_is_one_regression() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.jsonl");
+    regressed(&path);
+    let rows: String = std::fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .enumerate()
+        .map(|(day, line)| {
+            let mut row: Value = serde_json::from_str(line).unwrap();
+            row["program"] = Value::Null;
+            if day < 40 {
+                row["slowest"]["host"] = json!(format!("node-{:04}", day % 7));
+                row["slowest"]["p50_s"] = json!(2.02 + 0.01 * (day % 3) as f64);
+            }
+            format!("{row}\n")
+        })
+        .collect();
+    std::fs::write(&path, rows).unwrap();
+    let check = |format: &str| run(&["baseline", "check", &text(&path), "--format", format]);
+    let output = check("json");
+    assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_valid(&check_schema(), &report);
+    assert_eq!((&report["regressions"], &report["slow_hosts"][0]["host"]), (&json!(1), &json!("node-0017")));
+    let change = &report["changes"][0];
+    assert_eq!((&change["metric"], &change["slow_host"]), (&json!("slowest_rank"), &json!("node-0017")));
+    let gray =
+        report["tiers"].as_array().unwrap().iter().find(|tier| tier["tier"] == "gray_failure").unwrap();
+    assert_eq!(gray["regressions"], 1);
+    for format in ["markdown", "html"] {
+        assert!(check(format).stdout.contains("slow host node-0017, counted once"), "{format}");
+    }
+    assert!(check("table").stdout.contains("1 regression since"));
+}
+
 #[test]
 fn what_is_no_history_is_refused_with_its_line() {
     let folder = tempfile::tempdir().unwrap();

@@ -167,6 +167,64 @@ fn one_slow_node_in_a_thousand_is_named_with_its_tenth() {
     assert_eq!(names, [("node-0007", 2), ("node-0417", 1)]);
 }
 
+/// A host that is slow from day `at` on in a job of 64 ranks, whose slowest rank sat anywhere before.
+fn slow_from(name: &str, host: &str, at: i64, ratio: f64) -> Vec<Row> {
+    let mut rng = generator(21);
+    let day = |day: i64| {
+        let late = day >= at;
+        let ratio = (1.01 + 0.002 * simulated::normal(&mut rng)) * if late { ratio } else { 1.0 };
+        let host = if late { host.to_owned() } else { format!("node-{:02}", day % 7) };
+        let slowest =
+            SlowestFigures { ranks: 64, rank: 17, host: host.into(), p50_s: 2.0 * ratio, typical_p50_s: 2.0 };
+        Row { slowest: Some(slowest), ..row(Kind::Job, name, day) }
+    };
+    (0..60).map(day).collect()
+}
+
+/// A slow host is one regression, however its job's figures show it: the rise of slowest over typical rank names the host.
+#[test]
+fn a_slow_host_counts_once() {
+    let settings = Settings::default();
+    let rise = |check: &Check, job: &str| {
+        let of = |f: &&goodput_decide::baseline::Finding| {
+            f.metric == Metric::SlowestRank && f.subject == job && f.stands()
+        };
+        check.changes.iter().find(of).cloned().unwrap()
+    };
+    let mut rows = slow_from("big", "node-0417", 30, 1.1);
+    let check = Check::new(&history(&rows), &settings);
+    assert_eq!(check.slow_hosts.len(), 1);
+    assert_eq!(rise(&check, "big").slow_host.as_deref(), Some("node-0417"));
+    assert_eq!(check.regressions(&settings), 1);
+
+    // In two jobs it is still one host.
+    rows.extend(slow_from("second", "node-0417", 40, 1.1));
+    let check = Check::new(&history(&rows), &settings);
+    assert_eq!(rise(&check, "second").slow_host.as_deref(), Some("node-0417"));
+    assert_eq!((check.slow_hosts.len(), check.regressions(&settings)), (1, 1));
+
+    // A rise that no host explains counts for itself: below what makes a host slow, or spread over hosts.
+    let lax = Settings { slow_rank: 0.5, ..Settings::default() };
+    let check = Check::new(&history(&rows), &lax);
+    assert_eq!((check.slow_hosts.len(), check.regressions(&lax)), (0, 2));
+    for (i, row) in rows.iter_mut().enumerate() {
+        row.slowest.as_mut().unwrap().host = format!("node-{:02}", i % 7).into();
+    }
+    let check = Check::new(&history(&rows), &settings);
+    assert_eq!((check.slow_hosts.len(), check.regressions(&settings)), (0, 2));
+    assert!(rise(&check, "big").slow_host.is_none());
+
+    // Nor does a host excuse what else became worse in its job.
+    let mut rows = slow_from("big", "node-0417", 30, 1.1);
+    let mut rng = generator(22);
+    for (day, row) in rows.iter_mut().enumerate() {
+        let loss = if day >= 30 { 0.8 } else { 1.0 };
+        row.program = Some(program(0.4 * loss * (0.01 * simulated::normal(&mut rng)).exp()));
+    }
+    let check = Check::new(&history(&rows), &settings);
+    assert_eq!(check.regressions(&settings), 2);
+}
+
 #[test]
 fn a_canary_whose_curve_bends_is_found_at_once() {
     let mut rng = generator(9);

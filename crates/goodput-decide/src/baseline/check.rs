@@ -100,6 +100,9 @@ pub struct Finding {
     pub p_value: f64,
     /// What else changed at that time.
     pub causes: Vec<Cause>,
+    /// The host of [`Check::slow_hosts`] that the job waits for, where the figure is its slowest over its typical rank: one
+    /// regression, which the host counts.
+    pub slow_host: Option<String>,
     /// Days since 1970 of the change.
     pub epoch_day: i64,
     /// The history: UTC day of each window and its value.
@@ -111,6 +114,12 @@ impl Finding {
     #[must_use]
     pub const fn stands(&self) -> bool {
         self.worse && !self.recovered
+    }
+
+    /// Whether it is a regression of its own: it stands, and is no consequence of a slow host.
+    #[must_use]
+    pub const fn counts(&self) -> bool {
+        self.stands() && self.slow_host.is_none()
     }
 
     /// How large it is: relative, or the difference where that is how the figure is compared.
@@ -195,6 +204,7 @@ impl Check {
             compared.sort_by(|a, b| a.change.total_cmp(&b.change));
             check.departures = compared;
         }
+        check.changes.iter_mut().for_each(|finding| finding.slow_host = behind(finding, &check.slow_hosts));
         check.changes.sort_by(|a, b| {
             b.stands()
                 .cmp(&a.stands())
@@ -219,7 +229,7 @@ impl Check {
         let bent = points
             .filter(|point| self.is_off(point, settings) && point.change.is_some_and(|c| c < 0.0))
             .count();
-        let changes = self.changes.iter().filter(|finding| finding.stands()).count();
+        let changes = self.changes.iter().filter(|finding| finding.counts()).count();
         let below = self.departures.iter().filter(|departure| departure.change < 0.0).count();
         changes + below + bent + self.slow_hosts.len()
     }
@@ -229,6 +239,13 @@ impl Check {
     pub fn tested(&self) -> usize {
         self.tests.iter().map(|(_, tests)| tests).sum()
     }
+}
+
+/// The slow host that a job's ranks wait for, where that is what the finding measures.
+fn behind(finding: &Finding, slow: &[SlowHost]) -> Option<String> {
+    let is_wait = finding.metric == Metric::SlowestRank && finding.kind == Kind::Job && finding.stands();
+    let of_job = |host: &&SlowHost| host.jobs.iter().any(|slow| slow.job == finding.subject);
+    slow.iter().filter(|_| is_wait).find(of_job).map(|host| host.host.clone())
 }
 
 /// All series of one subject.
@@ -315,6 +332,7 @@ impl Candidate<'_> {
                 between: (rows[change.split.from - 1].day.to_string(), rows[change.split.to].day.to_string()),
                 p_value: change.p_value,
                 causes: causes(&rows[change.split.from - 1..=change.split.to]),
+                slow_host: None,
                 epoch_day: first.epoch_day(),
                 history: history.clone(),
             })

@@ -73,6 +73,8 @@ class BaselineChange(_Row):
     p_value: float
     causes: list[dict[str, Any]]
     """What else changed then: ``what``, ``before``, ``after``, ``day``."""
+    slow_host: str | None
+    """The host of ``slow_hosts`` that causes it and is counted in its place."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,10 @@ class BaselineCheck(_Answer):
                 "recovered" if change.recovered else "worse" if change.worse else "better",
                 "" if change.relative is None else f"{change.relative:+.2%}",
                 change.day,
-                ", ".join(f"{cause['what']} {cause['before']} to {cause['after']}" for cause in change.causes),
+                ", ".join(
+                    [f"slow host {change.slow_host}, counted once"] * bool(change.slow_host)
+                    + [f"{cause['what']} {cause['before']} to {cause['after']}" for cause in change.causes]
+                ),
             )
             for change in self.changes
         ]

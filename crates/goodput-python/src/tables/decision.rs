@@ -119,6 +119,7 @@ const CHANGES: &[Column] = &[
     column("last_day_before", "/between/0", Kind::Text),
     column("last_first_day", "/between/1", Kind::Text),
     column("p_value", "/p_value", Kind::Float),
+    column("slow_host", "/slow_host", Kind::Text),
 ];
 
 const CAUSES: &[Column] = &[

@@ -1,7 +1,7 @@
 //! Tables of `goodput baseline check`.
 
 use super::Column::{Number, Text};
-use super::{Detail, Table, or_unknown};
+use super::{Cell, Detail, Table, or_unknown};
 use crate::number::{count, gain, percent, significant};
 use crate::view::{BaselineView, CurveView};
 use crate::words;
@@ -18,39 +18,41 @@ pub(crate) fn baseline_tiers(view: &BaselineView) -> Table {
     }
 }
 
-/// Changes over time.
+/// Changes over time. On a page the levels stand over each other and days and intervals on lines of their own, so that all
+/// columns fit beside each other.
 pub(crate) fn baseline_changes(view: &BaselineView, detail: Detail) -> Table {
-    let shown = if detail == Detail::Brief { 20 } else { 500 };
+    let (shown, is_page) = if detail == Detail::Brief { (20, false) } else { (500, true) };
     let row = |change: &crate::view::BaselineChangeView| {
-        vec![
+        let levels = [change.before, change.after].map(|level| words::baseline_value(change, level));
+        let levels = if is_page { vec![levels.join("\n")] } else { levels.to_vec() };
+        let day = match is_page {
+            true => format!("{}\n({} to\n{})", change.day, change.between.0, change.between.1),
+            false => change.day.clone(),
+        };
+        let mut cells: Vec<Cell> = vec![
             words::baseline_state(change).into(),
             change.label.into(),
             detail.name(&words::baseline_subject(change)).into(),
-            words::baseline_value(change, change.before).into(),
-            words::baseline_value(change, change.after).into(),
-            words::baseline_size(change, detail == Detail::Full).into(),
-            match detail {
-                Detail::Brief => change.day.clone(),
-                Detail::Full => format!("{}\n({} to {})", change.day, change.between.0, change.between.1),
-            }
-            .into(),
+        ];
+        cells.extend(levels.into_iter().map(Cell::from));
+        cells.extend([
+            words::baseline_size(change, is_page).into(),
+            day.into(),
             words::p_value(change.p_value).into(),
             words::baseline_causes(change).into(),
-        ]
+        ]);
+        cells
     };
+    let mut columns = vec![Text(""), Text("figure"), Text("of")];
+    columns.extend(if is_page {
+        vec![Number("before, after")]
+    } else {
+        vec![Number("before"), Number("after")]
+    });
+    columns.extend([Number("change"), Text("first day"), Number("p"), Text("what else changed then")]);
     let more = view.changes.len().saturating_sub(shown);
     Table {
-        columns: vec![
-            Text(""),
-            Text("figure"),
-            Text("of"),
-            Number("before"),
-            Number("after"),
-            Number("change"),
-            Text("first day"),
-            Number("p"),
-            Text("what else changed then"),
-        ],
+        columns,
         rows: view.changes.iter().take(shown).map(row).collect(),
         notes: (more > 0)
             .then(|| format!("{} more changes in JSON", count(more as u64)))

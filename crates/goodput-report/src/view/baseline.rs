@@ -124,6 +124,8 @@ pub struct BaselineChangeView {
     pub p_value: f64,
     /// What else changed then.
     pub causes: Vec<Cause>,
+    /// The slow host that causes it and is counted in its place; of a job's slowest over typical rank alone.
+    pub slow_host: Option<String>,
     /// The series.
     pub history: Vec<HistoryPointView>,
 }
@@ -270,7 +272,7 @@ impl BaselineView {
 
     /// What of a tier became worse and still is.
     fn regressed(&self, tier: Tier) -> usize {
-        let changes = self.changes.iter().filter(|change| change.tier == tier && change.stands()).count();
+        let changes = self.changes.iter().filter(|change| change.tier == tier && change.counts()).count();
         changes
             + match tier {
                 Tier::Canary => {
@@ -284,10 +286,10 @@ impl BaselineView {
 }
 
 impl BaselineChangeView {
-    /// Worse, and not undone.
+    /// Worse, not undone, and no consequence of a slow host, which is counted itself.
     #[must_use]
-    pub const fn stands(&self) -> bool {
-        self.worse && !self.recovered
+    pub const fn counts(&self) -> bool {
+        self.worse && !self.recovered && self.slow_host.is_none()
     }
 }
 
@@ -317,6 +319,7 @@ impl From<Finding> for BaselineChangeView {
             between: finding.between,
             p_value: finding.p_value,
             causes: finding.causes,
+            slow_host: finding.slow_host,
             history: finding
                 .history
                 .into_iter()

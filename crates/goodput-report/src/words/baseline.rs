@@ -118,7 +118,7 @@ pub(crate) fn baseline_value(change: &BaselineChangeView, value: f64) -> String 
     }
 }
 
-/// How large a change is: by ratio with its interval, or in percentage points.
+/// How large a change is: by ratio, with its interval on lines of its own, or in percentage points.
 pub(crate) fn baseline_size(change: &BaselineChangeView, with_interval: bool) -> String {
     if change.unit == "share" && change.metric != Metric::Mfu {
         let points = (change.after - change.before) * 100.0;
@@ -126,7 +126,7 @@ pub(crate) fn baseline_size(change: &BaselineChangeView, with_interval: bool) ->
     }
     match (change.relative, change.relative_interval.filter(|_| with_interval)) {
         (Some(relative), Some((low, high))) => {
-            format!("{} ({} to {})", gain(relative), gain(low), gain(high))
+            format!("{}\n({} to\n{})", gain(relative), gain(low), gain(high))
         }
         (Some(relative), None) => gain(relative),
         (None, _) => "from nothing".to_owned(),
@@ -146,15 +146,14 @@ pub(crate) fn cause(cause: &Cause) -> String {
     format!("{} {} -> {} on {}", cause.what, cause.before, cause.after, cause.day)
 }
 
-/// What else changed when a figure did.
+/// What else changed when a figure did, the slow host behind it first.
 pub(crate) fn baseline_causes(change: &BaselineChangeView) -> String {
     const SHOWN: usize = 3;
-    if change.causes.is_empty() {
-        return "no version or policy that is recorded".to_owned();
-    }
-    let shown: Vec<_> = change.causes.iter().take(SHOWN).map(cause).collect();
+    let host = change.slow_host.iter().map(|host| format!("slow host {host}, counted once"));
     let more = change.causes.len().saturating_sub(SHOWN);
-    if more > 0 { format!("{} and {more} more", shown.join("; ")) } else { shown.join("; ") }
+    let more = (more > 0).then(|| format!("{more} more"));
+    let said: Vec<_> = host.chain(change.causes.iter().take(SHOWN).map(cause)).chain(more).collect();
+    if said.is_empty() { "no version or policy that is recorded".to_owned() } else { said.join("; ") }
 }
 
 pub(crate) fn baseline_subject(change: &BaselineChangeView) -> String {
