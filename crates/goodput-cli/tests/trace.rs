@@ -430,3 +430,25 @@ fn what_the_traces_do_not_say_is_stated() {
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stderr.contains("one of the inputs"), "{}", output.stderr);
 }
+
+#[test]
+fn versions_that_a_trace_states_are_of_its_contract() {
+    let traces = Traces::of("straggler");
+    for rank in 0..4 {
+        let file = traces.file(&format!("rank{rank}.json"));
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replacen('{', "{\"cuda_runtime_version\": 12040, ", 1)).unwrap();
+    }
+    assert_eq!(
+        condition(&traces.json(&[]), "system.software").as_deref(),
+        Some("cuda 12.4, nccl 2.27.5 (records)")
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("contract.yaml");
+    fs::write(&file, "system: {software: {torch: '2.6'}}\n").unwrap();
+    let both = traces.json(&["--contract", file.to_str().unwrap()]);
+    assert_eq!(
+        condition(&both, "system.software").as_deref(),
+        Some("cuda 12.4, nccl 2.27.5, torch 2.6 (stated)")
+    );
+}

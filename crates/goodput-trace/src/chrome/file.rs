@@ -175,6 +175,7 @@ fn trace_of(rows: Rows, identity: Identity, metadata: &Metadata, path: &Path) ->
     // Some versions link no operator, see `Rows::work`.
     builder.operators_by_nesting = true;
     builder.devices.clone_from(&metadata.devices);
+    builder.software.clone_from(&metadata.software);
     if metadata.base_ns != 0 {
         builder.shift(metadata.base_ns);
     }

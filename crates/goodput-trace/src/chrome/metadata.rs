@@ -1,4 +1,4 @@
-//! What stands beside the events: the rank, the base time, the devices. Keys may come before or after the events.
+//! What stands beside the events: the rank, the base time, the devices, versions. Keys may come before or after the events.
 
 use serde_json::Value;
 
@@ -14,6 +14,8 @@ pub(super) struct Metadata {
     pub identity: Option<Identity>,
     /// `deviceProperties`.
     pub devices: Vec<DeviceInfo>,
+    /// `cuda_runtime_version`, `hip_runtime_version`, and NCCL's of `distributedInfo`.
+    pub software: Vec<(&'static str, String)>,
     /// `host_name`.
     pub host: Option<String>,
 }
@@ -23,7 +25,13 @@ impl Metadata {
     pub fn knows(key: &[u8]) -> bool {
         matches!(
             key,
-            b"baseTimeNanoseconds" | b"distributedInfo" | b"deviceProperties" | b"host_name" | b"hostname"
+            b"baseTimeNanoseconds"
+                | b"distributedInfo"
+                | b"deviceProperties"
+                | b"cuda_runtime_version"
+                | b"hip_runtime_version"
+                | b"host_name"
+                | b"hostname"
         )
     }
 
@@ -37,7 +45,23 @@ impl Metadata {
         }
         let Ok(value) = serde_json::from_str::<Value>(&String::from_utf8_lossy(raw)) else { return false };
         match key {
-            b"distributedInfo" => self.identity = Some(identity(&value)),
+            b"distributedInfo" => {
+                self.identity = Some(identity(&value));
+                let nccl = value.get("nccl_version").and_then(Value::as_str).map(str::to_owned);
+                self.software
+                    .extend(nccl.filter(|version| is_version(version)).map(|version| ("nccl", version)));
+            }
+            // What is no version is not known: other figures rest on none.
+            b"cuda_runtime_version" => {
+                // 12040 is 12.4.
+                let version = version(&value, |number| format!("{}.{}", number / 1000, number % 1000 / 10));
+                self.software.extend(version.map(|version| ("cuda", version)));
+            }
+            b"hip_runtime_version" => {
+                // 60443483 is 6.4.43483.
+                let spelled = |n: u64| format!("{}.{}.{}", n / 10_000_000, n / 100_000 % 100, n % 100_000);
+                self.software.extend(version(&value, spelled).map(|version| ("hip", version)));
+            }
             b"deviceProperties" => {
                 self.devices = value.as_array().into_iter().flatten().filter_map(device).collect();
             }
@@ -51,6 +75,20 @@ impl Metadata {
         let known = self.identity.clone().unwrap_or(Identity::UNKNOWN);
         Identity { host: known.host.or_else(|| self.host.clone()), ..known }
     }
+}
+
+/// A version as a text, or as the one number that a runtime gives.
+fn version(value: &Value, spelled: impl Fn(u64) -> String) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()).filter(|text| is_version(text)),
+        Value::Number(number) => number.as_u64().filter(|&number| number >= 1000).map(spelled),
+        _ => None,
+    }
+}
+
+/// Digits and dots in front, and nothing that a list of versions is divided by.
+fn is_version(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains([' ', ','])
 }
 
 fn identity(info: &Value) -> Identity {
@@ -135,6 +173,22 @@ mod tests {
         assert_eq!(identity.host.as_deref(), Some("node7"));
         assert_eq!(metadata.devices.len(), 1);
         assert_eq!(metadata.devices[0].processors, Some(108));
+    }
+
+    #[test]
+    fn versions_as_texts_and_as_numbers() {
+        let mut metadata = Metadata::default();
+        assert!(metadata.set(b"cuda_runtime_version", b"12040"));
+        assert!(metadata.set(b"hip_runtime_version", b"60443483"));
+        assert!(metadata.set(b"distributedInfo", br#"{"nccl_version": "2.17.1"}"#));
+        let known = [("cuda", "12.4"), ("hip", "6.4.43483"), ("nccl", "2.17.1")];
+        assert_eq!(metadata.software, known.map(|(name, version)| (name, version.to_owned())));
+        let mut none = Metadata::default();
+        for odd in [&b"\"N/A\""[..], b"null", b"0", b"-1", b"\"\""] {
+            assert!(none.set(b"cuda_runtime_version", odd) && none.set(b"hip_runtime_version", odd));
+        }
+        assert!(none.set(b"cuda_runtime_version", b"\"12.8.93\""));
+        assert_eq!(none.software, [("cuda", "12.8.93".to_owned())]);
     }
 
     #[test]

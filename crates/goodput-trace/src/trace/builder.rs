@@ -27,6 +27,8 @@ pub struct TraceBuilder {
     pub memory: Vec<MemorySample>,
     /// Devices.
     pub devices: Vec<DeviceInfo>,
+    /// Software by name and version.
+    pub software: Vec<(&'static str, String)>,
     /// Host ranges.
     pub ranges: Vec<HostRange>,
     /// Annotations on the device's timeline.
@@ -164,6 +166,7 @@ impl TraceBuilder {
             waits: self.waits,
             memory: self.memory,
             devices: self.devices,
+            software: self.software,
         }
     }
 

@@ -67,6 +67,8 @@ pub struct RankTrace {
     pub memory: Vec<MemorySample>,
     /// Devices as the trace describes them.
     pub devices: Vec<DeviceInfo>,
+    /// Software by name and version, as far as the trace states it.
+    pub software: Vec<(&'static str, String)>,
 }
 
 /// What stamps count from.

@@ -11,7 +11,7 @@ use goodput_trace::trace::Epoch;
 use serde::Serialize;
 
 use super::{StepRowView, TraceBeside, TraceModelView, TraceScopeView};
-use crate::view::conditions::{FactorStatisticsView, KnownConditions};
+use crate::view::conditions::{FactorStatisticsView, KnownConditions, one};
 use crate::view::exact::Exact;
 use crate::view::{StepTimesView, TimingBoundaryView, WindowView};
 
@@ -61,6 +61,8 @@ impl TraceContractView {
         let of_model = |text: fn(&TraceModelView) -> String| model.map(text).unwrap_or_default();
         // Traced ranks may be a few of the job's: only who names the whole job says how many devices it has.
         let job_devices = model.map(|of| of.devices).or(scope.world_size);
+        let stated = analysis.ranks.iter().flat_map(|rank| &rank.trace.software);
+        let software = stated.map(|(name, version)| format!("{name} {version}"));
         let known = KnownConditions::from_records([
             ("workload.model", of_model(|of| of.model.clone())),
             ("workload.sequence_tokens", of_model(|of| of.sequence_length.to_string())),
@@ -76,6 +78,7 @@ impl TraceContractView {
                     )
                 }),
             ),
+            ("system.software", one(software.collect())),
             ("system.precision", of_model(|of| of.dtype.clone())),
             ("timing.held", timing_boundary.held.to_string()),
             ("timing.productive", timing_boundary.productive.to_owned()),
