@@ -6,7 +6,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let read = [Architecture::from_hugging_face(text, "config.json"), Architecture::from_yaml(text, "model.yaml")];
+    let read =
+        [Architecture::from_hugging_face(text, "config.json"), Architecture::from_yaml(text, "model.yaml")];
     for architecture in read.into_iter().flatten() {
         let parameters = architecture.parameters().unwrap();
         assert!(parameters.active <= parameters.total);

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use goodput_predict::measured::{Calibration, Collector, Columns, Measured};
 use goodput_model::device::Catalogue;
+use goodput_predict::measured::{Calibration, Collector, Columns, Measured};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
