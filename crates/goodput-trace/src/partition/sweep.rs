@@ -32,7 +32,8 @@ pub struct Partitioner<'a> {
 #[derive(Debug, Default)]
 struct Layers {
     compute: Vec<Span<(Charge, u32)>>,
-    transfer: Vec<Span<(Charge, u32)>>,
+    /// With the instant from which each moves data, which may lie before the window.
+    transfer: Vec<(i64, Span<(Charge, u32)>)>,
     not_split: Vec<Span<(Charge, u32)>>,
     wait: Vec<Span<(Charge, u32)>>,
     memory: Vec<Span<(Charge, u32)>>,
@@ -127,7 +128,8 @@ impl<'a> Partitioner<'a> {
                     WaitKind::Upstream => Charge::Bubble,
                 };
                 layers.wait.push(span(start_ns, until_ns, wait));
-                layers.transfer.push(span(until_ns, end_ns, Charge::Transfer(kind)));
+                let moves_ns = split.waits_until_ns.max(self.trace.work[index].start_ns);
+                layers.transfer.push((moves_ns, span(until_ns, end_ns, Charge::Transfer(kind))));
             }
             (Charge::CommunicationNotSplit(_), None) => layers.not_split.push(span(start_ns, end_ns, charge)),
             (Charge::Compute(_), _) => layers.compute.push(span(start_ns, end_ns, charge)),
@@ -163,9 +165,11 @@ impl<'a> Partitioner<'a> {
 
 impl Layers {
     fn flatten(mut self) -> Vec<Span<(Charge, u32)>> {
-        // Transfers begin where waits end: the kernels' order is not theirs.
-        self.transfer.sort_by_key(|span| span.start_ns);
-        [self.compute, self.transfer, self.not_split, self.wait, self.memory].into_iter().fold(
+        // Transfers begin where waits end: the kernels' order is not theirs. Two that both run into the window keep the order in which they
+        // began before it, so that a nanosecond is charged alike in every window.
+        self.transfer.sort_by_key(|(moves_ns, _)| *moves_ns);
+        let transfer = self.transfer.into_iter().map(|(_, span)| span).collect();
+        [self.compute, transfer, self.not_split, self.wait, self.memory].into_iter().fold(
             Vec::new(),
             |upper, mut lower| {
                 first_wins(&mut lower);
@@ -318,5 +322,29 @@ mod tests {
         assert_eq!(found.amount_ns(Charge::PeerWait), 20 + 10);
         assert_eq!(found.exposed_comm_ns(), 70);
         assert_eq!((found.comm_total_ns, found.hidden_comm_ns()), (100, 30));
+    }
+
+    /// Of transfers that run at once the one that moved data first is charged, also where both did before the window.
+    #[test]
+    fn a_nanosecond_is_charged_alike_in_every_window() {
+        let mut sketch = Sketch::default();
+        sketch.work(8, 0, 100, Class::Communication).work(9, 10, 90, Class::Communication);
+        let splits = Splits::from_iter(
+            [(0, 40), (1, 20)]
+                .map(|(work, waits_until_ns)| (work, Split { waits_until_ns, wait: WaitKind::Peers })),
+        );
+        let trace = sketch.trace();
+        for from_ns in [0, 15, 30, 60, 95] {
+            let found = partition(&trace, (from_ns, 100), &splits, |_, _| true);
+            let of = |work| {
+                found
+                    .slices
+                    .iter()
+                    .filter(move |s| s.work == Some(work))
+                    .map(|s| s.end_ns - s.start_ns)
+                    .sum::<i64>()
+            };
+            assert_eq!(of(1), 90 - from_ns.clamp(20, 90), "from {from_ns}");
+        }
     }
 }
