@@ -11,7 +11,7 @@ use crate::number::{UNKNOWN, device_hours, factor, percent};
 use crate::table::{Cell, Column, Detail, Table};
 use crate::view::{
     ContractView, Exact, FactorBoundsView, FactorStatisticsView, KnownConditions, LedgerView, LossView,
-    ReadReportView, WarningView,
+    ReadReportView, TimingBoundaryView, WarningView,
 };
 use crate::{table, words};
 
@@ -202,6 +202,16 @@ pub(super) fn warning_section(warnings: &[WarningView]) -> Option<Section> {
     })
 }
 
+/// Where the timed stretches begin and end, by name.
+pub(super) fn timing(boundary: &TimingBoundaryView) -> [(&'static str, String); 3] {
+    let resolution = boundary.stamp_resolution_ns.map(|ns| crate::number::duration(ns.as_i64()));
+    [
+        ("held", boundary.held.to_string()),
+        ("productive", boundary.productive.to_owned()),
+        ("stamp resolution", resolution.unwrap_or_else(|| "not stated".to_owned())),
+    ]
+}
+
 /// What is known of a contract: in sentences, by name, and condition by condition.
 pub(super) fn contract_blocks(
     known: &KnownConditions,
@@ -221,6 +231,7 @@ pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> S
     let coverage = &contract.coverage;
     let commits = &contract.commits;
     let list = |items: &[String]| if items.is_empty() { "not stated".to_owned() } else { items.join(", ") };
+    let [held, productive, resolution] = timing(&contract.timing_boundary);
     let definitions = vec![
         ("window", format!("{} to {}, half-open", contract.window.from, contract.window.to)),
         ("scope", contract.scope.to_owned()),
@@ -228,15 +239,9 @@ pub(super) fn contract_section(contract: &ContractView, generated_by: &str) -> S
         ("devices", format!("{} ({})", contract.devices, list(&contract.device_types))),
         ("ideal", list(&words::ideals(contract).collect::<Vec<_>>())),
         ("software", list(&software)),
-        ("held", contract.timing_boundary.held.to_string()),
-        ("productive", contract.timing_boundary.productive.to_owned()),
-        (
-            "stamp resolution",
-            contract
-                .timing_boundary
-                .stamp_resolution_ns
-                .map_or_else(|| "not stated".to_owned(), |ns| crate::number::duration(ns.as_i64())),
-        ),
+        held,
+        productive,
+        resolution,
         (
             "coverage",
             [

@@ -1,7 +1,7 @@
 //! The page of `goodput serving`.
 
 use super::drawings::{self, Drawing, Segment, StackRow};
-use super::page::{Block, Page, Section, Tile, contract_blocks, read_section, warning_section};
+use super::page::{Block, Page, Section, Tile, contract_blocks, read_section, timing, warning_section};
 use super::palette;
 use crate::number::{device_hours, duration, percent};
 use crate::table;
@@ -247,20 +247,17 @@ fn lifetimes(view: &ServingView) -> Section {
 
 fn contract(view: &ServingView) -> Section {
     let contract = &view.contract;
-    let timing = &contract.timing_boundary;
     let types =
         if contract.device_types.is_empty() { "not stated" } else { &contract.device_types.join(", ") };
+    let [held, productive, resolution] = timing(&contract.timing_boundary);
     let definitions = vec![
         ("window", format!("{} to {}, half-open", contract.window.from, contract.window.to)),
         ("scope", "serving: no ratio, sum or mean with training".to_owned()),
         ("denominator", contract.denominator.replace('_', " ")),
         ("devices", format!("at most {} at once ({types})", contract.devices)),
-        ("held", timing.held.to_string()),
-        ("productive", timing.productive.to_owned()),
-        (
-            "stamp resolution",
-            timing.stamp_resolution_ns.map_or_else(|| "not stated".to_owned(), |ns| duration(ns.as_i64())),
-        ),
+        held,
+        productive,
+        resolution,
         ("made by", view.generated_by.clone()),
     ];
     Section {

@@ -5,7 +5,7 @@ use goodput_trace::partition::{Charge, HostCause};
 use goodput_trace::trace::CollectiveKind;
 
 use super::charts::{self, Stack};
-use super::page::{Block, Page, Part, Section, Tile, contract_blocks};
+use super::page::{Block, Page, Part, Section, Tile, contract_blocks, timing};
 use super::palette;
 use crate::number::{UNKNOWN, counted, duration, percent};
 use crate::table::{self, Detail, Table};
@@ -489,10 +489,8 @@ fn steps(view: &TraceView) -> Section {
 
 fn contract(view: &TraceView) -> Section {
     let contract = &view.contract;
-    let timing = &contract.timing_boundary;
-    let not_stated = || "not stated".to_owned();
     let types = match contract.device_types.as_slice() {
-        [] => not_stated(),
+        [] => "not stated".to_owned(),
         types => types.join(", "),
     };
     let length = contract.duration_ns.map(|ns| format!("{} of captured steps", duration(ns.as_i64())));
@@ -501,14 +499,15 @@ fn contract(view: &TraceView) -> Section {
         (_, Some(length)) => format!("{length}; the stamps tell no date"),
         (_, None) => "no step is judged".to_owned(),
     };
+    let [held, productive, resolution] = timing(&contract.timing_boundary);
     let definitions = vec![
         ("window", window),
         ("scope", "trace: steps while they are profiled, a sample of the job".to_owned()),
         ("denominator", "time of the judged steps".to_owned()),
         ("devices", format!("{} traced ({types})", contract.devices)),
-        ("held", timing.held.to_string()),
-        ("productive", timing.productive.to_owned()),
-        ("stamp resolution", timing.stamp_resolution_ns.map_or_else(not_stated, |ns| duration(ns.as_i64()))),
+        held,
+        productive,
+        resolution,
         ("made by", view.generated_by.clone()),
     ];
     Section {

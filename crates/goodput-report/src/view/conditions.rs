@@ -6,7 +6,7 @@ use goodput_decide::adequacy::{self, Adequacy, Evidence};
 use goodput_decide::contract::{CONDITIONS, Condition, Contract, ContractError, Gate, Known, Source};
 use serde::Serialize;
 
-use super::contract::ContractView;
+use super::contract::{ContractView, ideal_condition};
 use super::exact::Exact;
 use super::runtime::StepTimesView;
 
@@ -282,28 +282,25 @@ impl ContractView {
     /// Fills in what the records say. `pools` are named for fleets; `devices_known` is false where nobody says how many.
     pub(crate) fn recorded(mut self, measured: Measurements, pools: &[String], devices_known: bool) -> Self {
         let ideal = |i: &super::contract::IdealView| {
-            format!(
-                "{} on {}, {} {:.4e} FLOP/s a device",
-                i.ideal, i.device, i.dtype, i.peak_flops_per_second
-            )
+            ideal_condition(i.ideal, &i.device, &i.dtype, i.peak_flops_per_second)
         };
-        let resolution = self.timing_boundary.stamp_resolution_ns;
         let devices = if devices_known { self.devices.to_string() } else { String::new() };
-        self.known = KnownConditions::from_records([
-            ("system.devices", devices),
-            ("system.device_types", one(self.device_types.clone())),
-            ("system.ideal", one(self.ideals.iter().map(ideal).collect())),
-            ("system.precision", one(self.ideals.iter().map(|i| i.dtype.clone()).collect())),
-            (
-                "system.software",
-                one(self.software.iter().map(|s| format!("{} {}", s.name, s.version)).collect()),
-            ),
-            ("system.pool", one(pools.to_vec())),
-            ("timing.held", self.timing_boundary.held.to_string()),
-            ("timing.productive", self.timing_boundary.productive.to_owned()),
-            ("timing.stamp_resolution_ns", resolution.map_or_else(String::new, |ns| ns.0.to_string())),
-            ("statistics.denominator", self.denominator.to_owned()),
-        ]);
+        self.known = KnownConditions::from_records(
+            [
+                ("system.devices", devices),
+                ("system.device_types", one(self.device_types.clone())),
+                ("system.ideal", one(self.ideals.iter().map(ideal).collect())),
+                ("system.precision", one(self.ideals.iter().map(|i| i.dtype.clone()).collect())),
+                (
+                    "system.software",
+                    one(self.software.iter().map(|s| format!("{} {}", s.name, s.version)).collect()),
+                ),
+                ("system.pool", one(pools.to_vec())),
+                ("statistics.denominator", self.denominator.to_owned()),
+            ]
+            .into_iter()
+            .chain(self.timing_boundary.conditions()),
+        );
         self.statistics = measured.view(&self.known.measured);
         self.measurements = measured;
         self

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use goodput_core::records::Commits;
 use goodput_core::scheduling::Denominator;
-use goodput_core::{Boundary, Chain, Window};
+use goodput_core::{Boundary, Chain, NS_PER_SECOND, Window};
 use serde::Serialize;
 
 use super::conditions::{FactorStatisticsView, KnownConditions, Measurements};
@@ -115,7 +115,30 @@ pub struct TimingBoundaryView {
     pub stamp_resolution_ns: Option<Exact>,
 }
 
+/// An arithmetic ideal as a condition of a contract.
+pub(crate) fn ideal_condition(ideal: &str, device: &str, dtype: &str, peak_flops_per_second: f64) -> String {
+    format!("{ideal} on {device}, {dtype} {peak_flops_per_second:.4e} FLOP/s a device")
+}
+
+/// The coarsest unit, of a second to a nanosecond, that all stamps are multiples of; `None` of none.
+pub(crate) fn resolution_ns(mut stamps_ns: impl Iterator<Item = i64> + Clone) -> Option<i64> {
+    [NS_PER_SECOND, NS_PER_SECOND / 1000, NS_PER_SECOND / 1_000_000, 1]
+        .into_iter()
+        .find(|unit| stamps_ns.clone().all(|ns| ns % unit == 0))
+        .filter(|_| stamps_ns.next().is_some())
+}
+
 impl TimingBoundaryView {
+    /// What it says as conditions of a contract.
+    pub(crate) fn conditions(&self) -> [(&'static str, String); 3] {
+        let resolution = self.stamp_resolution_ns.map_or_else(String::new, |ns| ns.0.to_string());
+        [
+            ("timing.held", self.held.to_string()),
+            ("timing.productive", self.productive.to_owned()),
+            ("timing.stamp_resolution_ns", resolution),
+        ]
+    }
+
     const PRODUCTIVE: &'static str = "duration less input wait of the steps that a commit holds and no later \
                                       attempt rolled back; warm-up steps count at most the fault-free step time";
 

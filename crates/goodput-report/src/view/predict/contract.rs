@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::EfficiencyView;
 use crate::view::TimingBoundaryView;
 use crate::view::conditions::{FactorStatisticsView, KnownConditions};
+use crate::view::contract::ideal_condition;
 
 /// What the predicted step is of. Nothing in it is measured: what the run states is stated, and there are no trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,23 +37,24 @@ impl PredictionContractView {
             stamp_resolution_ns: None,
         };
         let denominator = "step";
-        let ideal = |of: &EfficiencyView| {
-            format!("compute on {device}, {} {:.4e} FLOP/s a device", of.dtype, of.peak_flops_per_second)
-        };
-        let known = KnownConditions::stated([
-            ("workload.model", run.architecture.name.clone()),
-            ("workload.sequence_tokens", run.batch.sequence.to_string()),
-            ("workload.global_batch", run.batch.global.to_string()),
-            ("system.devices", run.devices.to_string()),
-            ("system.device_types", device.clone()),
-            ("system.ideal", efficiency.map(ideal).unwrap_or_default()),
-            ("system.topology", run.cluster.name.clone()),
-            ("system.software", run.framework.name.clone()),
-            ("system.precision", run.precision.recipe.to_owned()),
-            ("timing.held", timing_boundary.held.to_string()),
-            ("timing.productive", timing_boundary.productive.to_owned()),
-            ("statistics.denominator", denominator.to_owned()),
-        ]);
+        let ideal =
+            |of: &EfficiencyView| ideal_condition("compute", device, &of.dtype, of.peak_flops_per_second);
+        let known = KnownConditions::stated(
+            [
+                ("workload.model", run.architecture.name.clone()),
+                ("workload.sequence_tokens", run.batch.sequence.to_string()),
+                ("workload.global_batch", run.batch.global.to_string()),
+                ("system.devices", run.devices.to_string()),
+                ("system.device_types", device.clone()),
+                ("system.ideal", efficiency.map(ideal).unwrap_or_default()),
+                ("system.topology", run.cluster.name.clone()),
+                ("system.software", run.framework.name.clone()),
+                ("system.precision", run.precision.recipe.to_owned()),
+                ("statistics.denominator", denominator.to_owned()),
+            ]
+            .into_iter()
+            .chain(timing_boundary.conditions()),
+        );
         Self {
             scope: "prediction",
             denominator,

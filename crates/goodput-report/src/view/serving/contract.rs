@@ -1,12 +1,13 @@
 //! The contract of a serving fleet's report.
 
+use goodput_core::Timestamp;
 use goodput_core::serving::{HeldUse, Life, ServingAccount, ServingRecords};
-use goodput_core::{NS_PER_SECOND, Timestamp};
 use goodput_decide::adequacy::{ServingEvidence, judge_serving};
 use serde::Serialize;
 
 use super::ServingBasis;
 use crate::view::conditions::{FactorStatisticsView, KnownConditions, one};
+use crate::view::contract::resolution_ns;
 use crate::view::{TimingBoundaryView, WindowView};
 
 /// What every figure of the report is measured over. It agrees with no contract of a training job.
@@ -37,33 +38,32 @@ impl ServingContractView {
         let mut device_types: Vec<String> = bases.iter().filter_map(|basis| basis.device.clone()).collect();
         device_types.sort();
         device_types.dedup();
+        let stamps_ns = records.events.iter().map(|event| event.at.as_nanos());
         let timing_boundary = TimingBoundaryView {
             held: "placed to released, by the log; to the end of the records where no release is logged"
                 .into(),
             productive: "ready to draining or failure, by the log; what ran in it, by the busy time of samples",
-            stamp_resolution_ns: resolution_ns(records).map(Into::into),
+            stamp_resolution_ns: resolution_ns(stamps_ns).map(Into::into),
         };
         let denominator = if account.pools.is_empty() { "held" } else { "in_service" };
         let models = account.rows.iter().filter_map(|row| records.deployments.get(row.deployment as usize));
         let pools =
             account.rows.iter().flat_map(|row| &row.pools).map(|pool| records.symbols.get(*pool).to_owned());
         let sizes = account.rows.iter().map(|row| format!("replicas of {} devices", row.devices));
-        let known = KnownConditions::from_records([
-            ("workload.model", one(models.filter_map(|declared| declared.model.clone()).collect())),
-            ("system.devices", devices.to_string()),
-            ("system.device_types", device_types.join(", ")),
-            ("system.ideal", one(bases.iter().flat_map(ServingBasis::ideals).collect())),
-            ("system.topology", one(sizes.collect())),
-            ("system.precision", one(bases.iter().filter_map(|basis| basis.dtype.clone()).collect())),
-            ("system.pool", one(pools.filter(|pool| !pool.is_empty()).collect())),
-            ("timing.held", timing_boundary.held.to_string()),
-            ("timing.productive", timing_boundary.productive.to_owned()),
-            (
-                "timing.stamp_resolution_ns",
-                timing_boundary.stamp_resolution_ns.map_or_else(String::new, |ns| ns.0.to_string()),
-            ),
-            ("statistics.denominator", denominator.to_owned()),
-        ]);
+        let known = KnownConditions::from_records(
+            [
+                ("workload.model", one(models.filter_map(|declared| declared.model.clone()).collect())),
+                ("system.devices", devices.to_string()),
+                ("system.device_types", device_types.join(", ")),
+                ("system.ideal", one(bases.iter().flat_map(ServingBasis::ideals).collect())),
+                ("system.topology", one(sizes.collect())),
+                ("system.precision", one(bases.iter().filter_map(|basis| basis.dtype.clone()).collect())),
+                ("system.pool", one(pools.filter(|pool| !pool.is_empty()).collect())),
+                ("statistics.denominator", denominator.to_owned()),
+            ]
+            .into_iter()
+            .chain(timing_boundary.conditions()),
+        );
         Self {
             scope: "serving",
             window: account.window.into(),
@@ -110,15 +110,6 @@ fn most_devices(account: &ServingAccount) -> u64 {
         Some(*held)
     });
     held.max().unwrap_or_default().unsigned_abs()
-}
-
-/// The coarsest unit that all stamps of events are multiples of.
-fn resolution_ns(records: &ServingRecords) -> Option<i64> {
-    let divides = |unit: &i64| records.events.iter().all(|event| event.at.as_nanos() % unit == 0);
-    [NS_PER_SECOND, NS_PER_SECOND / 1000, NS_PER_SECOND / 1_000_000, 1]
-        .into_iter()
-        .find(divides)
-        .filter(|_| !records.events.is_empty())
 }
 
 fn statistics(account: &ServingAccount) -> Vec<FactorStatisticsView> {

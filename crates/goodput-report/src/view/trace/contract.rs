@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use goodput_core::{NS_PER_SECOND, Timestamp, Window};
+use goodput_core::{Timestamp, Window};
 use goodput_decide::adequacy::judge_trace;
 use goodput_trace::analysis::Analysis;
 use goodput_trace::nearest_rank::percentile;
@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::{StepRowView, TraceBeside, TraceModelView, TraceScopeView};
 use crate::view::conditions::{FactorStatisticsView, KnownConditions, one};
+use crate::view::contract::{ideal_condition, resolution_ns};
 use crate::view::exact::Exact;
 use crate::view::{StepTimesView, TimingBoundaryView, WindowView};
 
@@ -46,13 +47,15 @@ impl TraceContractView {
         rows: &[StepRowView],
         beside: &TraceBeside,
     ) -> Self {
+        let work = analysis.ranks.iter().flat_map(|rank| &rank.trace.work);
+        let stamps_ns = work.flat_map(|work| [work.start_ns, work.end_ns]);
         let timing_boundary = TimingBoundaryView {
             held: Cow::Owned(format!(
                 "the judged steps on the device, by the profiler's stamps; boundaries: {}",
                 scope.step_evidence_label
             )),
             productive: "kernels that compute; other device work and idle time are left out",
-            stamp_resolution_ns: resolution_ns(analysis).map(Into::into),
+            stamp_resolution_ns: resolution_ns(stamps_ns).map(Into::into),
         };
         let denominator = "traced";
         let device_types =
@@ -63,31 +66,26 @@ impl TraceContractView {
         let job_devices = model.map(|of| of.devices).or(scope.world_size);
         let stated = analysis.ranks.iter().flat_map(|rank| &rank.trace.software);
         let software = stated.map(|(name, version)| format!("{name} {version}"));
-        let known = KnownConditions::from_records([
-            ("workload.model", of_model(|of| of.model.clone())),
-            ("workload.sequence_tokens", of_model(|of| of.sequence_length.to_string())),
-            ("workload.global_batch", of_model(|of| of.global_batch.to_string())),
-            ("system.devices", job_devices.map(|devices| devices.to_string()).unwrap_or_default()),
-            ("system.device_types", device_types.join(", ")),
-            (
-                "system.ideal",
-                of_model(|of| {
-                    format!(
-                        "compute on {}, {} {:.4e} FLOP/s a device",
-                        of.device, of.dtype, of.peak_flops_per_second
-                    )
-                }),
-            ),
-            ("system.software", one(software.collect())),
-            ("system.precision", of_model(|of| of.dtype.clone())),
-            ("timing.held", timing_boundary.held.to_string()),
-            ("timing.productive", timing_boundary.productive.to_owned()),
-            (
-                "timing.stamp_resolution_ns",
-                timing_boundary.stamp_resolution_ns.map_or_else(String::new, |ns| ns.0.to_string()),
-            ),
-            ("statistics.denominator", denominator.to_owned()),
-        ]);
+        let known = KnownConditions::from_records(
+            [
+                ("workload.model", of_model(|of| of.model.clone())),
+                ("workload.sequence_tokens", of_model(|of| of.sequence_length.to_string())),
+                ("workload.global_batch", of_model(|of| of.global_batch.to_string())),
+                ("system.devices", job_devices.map(|devices| devices.to_string()).unwrap_or_default()),
+                ("system.device_types", device_types.join(", ")),
+                (
+                    "system.ideal",
+                    of_model(|of| {
+                        ideal_condition("compute", &of.device, &of.dtype, of.peak_flops_per_second)
+                    }),
+                ),
+                ("system.software", one(software.collect())),
+                ("system.precision", of_model(|of| of.dtype.clone())),
+                ("statistics.denominator", denominator.to_owned()),
+            ]
+            .into_iter()
+            .chain(timing_boundary.conditions()),
+        );
         Self {
             scope: "trace",
             window: window(analysis),
@@ -119,16 +117,6 @@ fn window(analysis: &Analysis) -> Option<WindowView> {
     let from_ns = spans(analysis).map(|(from_ns, _)| from_ns).min()?;
     let to_ns = spans(analysis).map(|(_, to_ns)| to_ns).max()?;
     Window::new(Timestamp::from_nanos(from_ns), Timestamp::from_nanos(to_ns)).ok().map(WindowView::from)
-}
-
-/// The coarsest unit that all stamps of device work are multiples of.
-fn resolution_ns(analysis: &Analysis) -> Option<i64> {
-    let work = || analysis.ranks.iter().flat_map(|rank| &rank.trace.work);
-    let divides = |unit: &i64| work().all(|work| work.start_ns % unit == 0 && work.end_ns % unit == 0);
-    [NS_PER_SECOND, NS_PER_SECOND / 1000, NS_PER_SECOND / 1_000_000, 1]
-        .into_iter()
-        .find(divides)
-        .filter(|_| work().next().is_some())
 }
 
 fn statistics(analysis: &Analysis, rows: &[StepRowView]) -> FactorStatisticsView {
